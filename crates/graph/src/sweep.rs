@@ -100,6 +100,43 @@ pub trait Sweep {
     fn finish(&mut self, _end: Time) {}
 }
 
+/// A sweep that is perhaps not wanted.
+impl<S: Sweep> Sweep for Option<S> {
+    fn pass(&mut self, from: Time, to: Time, level: ParallelismLevel) {
+        self.iter_mut().for_each(|sweep| sweep.pass(from, to, level));
+    }
+    fn arc(&mut self, arc: Arc) {
+        self.iter_mut().for_each(|sweep| sweep.arc(arc));
+    }
+    fn begin_wait(&mut self, thread: ThreadId, time: Time, object: ObjectId) {
+        self.iter_mut().for_each(|sweep| sweep.begin_wait(thread, time, object));
+    }
+    fn written(&mut self, thread: ThreadId, time: Time, writer: ThreadId, path: PathId) {
+        self.iter_mut().for_each(|sweep| sweep.written(thread, time, writer, path));
+    }
+    fn hold(&mut self, thread: ThreadId, time: Time, hold: LockHold) {
+        self.iter_mut().for_each(|sweep| sweep.hold(thread, time, hold));
+    }
+    fn enter(&mut self, thread: ThreadId, time: Time, before: State, state: State) {
+        self.iter_mut().for_each(|sweep| sweep.enter(thread, time, before, state));
+    }
+    fn observe(&mut self, thread: ThreadId, time: Time, path: PathId, kind: ObservationKind) {
+        self.iter_mut().for_each(|sweep| sweep.observe(thread, time, path, kind));
+    }
+    fn depend(&mut self, dependence: Dependence) {
+        self.iter_mut().for_each(|sweep| sweep.depend(dependence));
+    }
+    fn release(&mut self, thread: ThreadId, time: Time, token: TokenId) {
+        self.iter_mut().for_each(|sweep| sweep.release(thread, time, token));
+    }
+    fn acquire(&mut self, thread: ThreadId, time: Time, acquisition: Acquisition) {
+        self.iter_mut().for_each(|sweep| sweep.acquire(thread, time, acquisition));
+    }
+    fn finish(&mut self, end: Time) {
+        self.iter_mut().for_each(|sweep| sweep.finish(end));
+    }
+}
+
 macro_rules! tuples {
     ($(($($name:ident $index:tt),+)),+ $(,)?) => {$(
         impl<$($name: Sweep),+> Sweep for ($($name,)+) {

@@ -201,12 +201,13 @@ where
         }
         if let Some(foresight) = foresight.map(join).transpose()? {
             if let Some(contention) = details.contention.as_ref().filter(|_| demand.prospects) {
-                let large = Large { analysis, contention, costs: || costs(timelines, analysis, &details) };
+                let costs = || costs(timelines, analysis, &details);
+                let large = Large { analysis, contention, costs, with_all: demand.gains };
                 let found = prospects(timelines, options, &foresight, large)?;
                 (details.prospects, details.executions) = (Some(found.gains), found.executions);
-                details.synchronisation = found.costs;
+                (details.gains, details.synchronisation) = (found.all, found.costs);
             }
-            if let Some(of) = demand.gains {
+            if let Some(of) = demand.gains.filter(|_| details.gains.is_none()) {
                 details.gains = Some(gains(timelines, options, of, analysis, &foresight)?);
             }
         }
@@ -259,19 +260,7 @@ fn times<T: Timelines>(
         };
         (details.contention, details.holds) = (Some(contention), Some(holds));
     }
-    if demand.calls {
-        let mut counter = CallCounter::new(timelines.paths());
-        sweep(timelines, options.io_idle, &mut counter)?;
-        details.calls = Some(counter.into_counts());
-    }
-    if let Some(by) = demand.states {
-        details.states = Some(states(timelines, options, by)?);
-    }
-    if demand.processors {
-        let mut processors = ProcessorSweep::new(timelines.program(), &timelines.placements()?);
-        sweep(timelines, options.io_idle, &mut processors)?;
-        details.processors = Some(processors.into_times());
-    }
+    sums(timelines, options, demand, &mut details)?;
     if demand.path_waits {
         let mut waits = PathWaits::new(timelines.program(), &analysis.critical_elapsed.segments);
         sweep(&Unfolded(timelines), options.io_idle, &mut waits)?;
@@ -283,13 +272,31 @@ fn times<T: Timelines>(
     Ok(details)
 }
 
-fn states<T: Timelines>(timelines: &T, options: &MetricOptions, by: By) -> Result<StateTable, T::Error> {
-    if by == By::Object {
-        let mut watch = ObjectStateSweep::new(timelines.program(), timelines.objects());
-        sweep(timelines, options.io_idle, &mut watch)?;
-        return Ok(watch.into_states());
+/// Calls, states and processors, in one sweep.
+fn sums<T: Timelines>(
+    timelines: &T,
+    options: &MetricOptions,
+    demand: &DetailsDemand,
+    details: &mut Details,
+) -> Result<(), T::Error> {
+    let (program, paths) = (timelines.program(), timelines.paths());
+    let by_node = demand.states.filter(|&by| by != By::Object);
+    let by_object = demand.states.filter(|&by| by == By::Object);
+    let placements = demand.processors.then(|| timelines.placements()).transpose()?;
+    let mut sums = (
+        demand.calls.then(|| CallCounter::new(paths)),
+        by_node.map(|by| StateSweep::new(program, by)),
+        by_object.map(|_| ObjectStateSweep::new(program, timelines.objects())),
+        placements.map(|placements| ProcessorSweep::new(program, &placements)),
+    );
+    if !(demand.calls || demand.states.is_some() || demand.processors) {
+        return Ok(());
     }
-    let mut watch = StateSweep::new(timelines.program(), by);
-    sweep(timelines, options.io_idle, &mut watch)?;
-    Ok(watch.into_states(timelines.paths()))
+    sweep(timelines, options.io_idle, &mut sums)?;
+    let (calls, by_node, by_object, processors) = sums;
+    details.calls = calls.map(CallCounter::into_counts);
+    let by_object = by_object.map(ObjectStateSweep::into_states);
+    details.states = by_node.map(|states| states.into_states(paths)).or(by_object);
+    details.processors = processors.map(ProcessorSweep::into_times);
+    Ok(())
 }

@@ -29,7 +29,6 @@ use longpole_graph::sweep;
 use longpole_trace::{ObjectId, ObjectKind, PathId, Paths, Program, Timelines, Unfolded};
 use rustc_hash::FxHashMap;
 
-use crate::analyse::at_once;
 use crate::analysis::{Analysis, By, CriticalPath, MetricOptions, Node, NodeRow, Weight};
 use crate::lanes::Lanes;
 use crate::lookahead::LaneLookahead;
@@ -42,8 +41,6 @@ pub(crate) use prospects::{Large, prospects};
 const SMALLEST: f64 = 1e-4;
 /// Lanes in one sweep: a cache holds those of two threads.
 const MOST_LANES: usize = 4096;
-/// Things from which on half of them have a sweep of their own: adding up their lanes takes longer than the rest of a sweep.
-const MANY: usize = if cfg!(test) { 2 } else { 128 };
 /// Memory for lanes of all threads.
 const MEMORY: usize = 256 << 20;
 
@@ -193,17 +190,13 @@ pub struct GainsOf {
 }
 
 /// Computes slack and zeroing of all things of one kind.
-pub(crate) fn gains<T>(
+pub(crate) fn gains<T: Timelines>(
     timelines: &T,
     options: &MetricOptions,
     of: GainsOf,
     analysis: &Analysis,
     foresight: &LaneLookahead,
-) -> Result<Gains, T::Error>
-where
-    T: Timelines + Sync,
-    T::Error: Send,
-{
+) -> Result<Gains, T::Error> {
     let path = analysis.critical(of.weight);
     let (nodes, left_out) = candidates(timelines, of, analysis, path);
     let gains = gains_among(timelines, options, (of, analysis), foresight, &nodes)?;
@@ -211,30 +204,18 @@ where
     Ok(Gains { by: of.by, weight: of.weight, length: path.length, gains, left_out, smallest })
 }
 
-/// Gains of chosen things. Where there are many, two sweeps at the same time have half of the lanes each: no lane needs another.
-fn gains_among<T>(
+/// Gains of chosen things.
+fn gains_among<T: Timelines>(
     timelines: &T,
     options: &MetricOptions,
     (of, analysis): (GainsOf, &Analysis),
     foresight: &LaneLookahead,
     nodes: &[GainCandidate],
-) -> Result<Vec<Gain>, T::Error>
-where
-    T: Timelines + Sync,
-    T::Error: Send,
-{
+) -> Result<Vec<Gain>, T::Error> {
     let most = (MEMORY / 8 / foresight.peak.max(1)).clamp(64, MOST_LANES);
-    let of_some =
-        |nodes: &[GainCandidate]| gains_in_one_sweep(timelines, options, (of, analysis), foresight, nodes);
     let mut gains = Vec::with_capacity(nodes.len());
     for chunk in chunks(nodes, most) {
-        if chunk.len() < MANY {
-            gains.extend(of_some(chunk)?);
-        } else {
-            let (one, other) = chunk.split_at(chunk.len() / 2);
-            let (one, other) = at_once(|| of_some(one), || of_some(other));
-            gains.extend(one?.into_iter().chain(other?));
-        }
+        gains.extend(gains_in_one_sweep(timelines, options, (of, analysis), foresight, chunk)?);
     }
     Ok(gains)
 }
@@ -273,6 +254,7 @@ fn gains_in_one_sweep<T: Timelines>(
 }
 
 /// A thing that gets a row.
+#[derive(Clone)]
 struct GainCandidate {
     node: Node,
     row: Option<NodeRow>,

@@ -24,8 +24,9 @@
 //! **Objects**: a lane about an object ends waits for it earlier. If the thread came there at `own` and the
 //! dependence would let it go on at `offered`, it goes on at own + f · (offered − own); with f = 0 at once.
 //!
-//! Time: per item constant, per piece of work one addition for each lane of the paths that were sampled in its group, per dependence
-//! one maximum for each lane. Memory: lanes × live threads, a copy of the lanes for each message under way, and the shares of groups.
+//! Time: per item constant, per dependence that holds one maximum for each lane, and of the work since the one before one addition for each
+//! lane of the paths that were sampled in its groups ([`due`]). Memory: lanes × live threads, a copy of the lanes for each message under
+//! way, shares of groups, and times by pool and path for each thread.
 //!
 //! What no lane can see: the order of events is the recorded one. In a shorter run locks may be taken in another
 //! order, another thread may be last, and the work left out may have warmed a cache.
@@ -36,7 +37,7 @@ use longpole_trace::{Acquisition, ObjectId, ObservationKind, PathId, Paths, Prog
 use rustc_hash::FxHashMap;
 
 use crate::analysis::{Analysis, PathSegment, Weight};
-use crate::charging::Charging;
+use crate::charging::{ChargePart, Charging};
 use crate::lane_path::LanePath;
 use crate::lookahead::{Departure, LaneLookahead};
 use crate::marks::{Marks, Rules};
@@ -46,11 +47,11 @@ use crate::pieces::{PieceEnd, Pieces};
 use crate::spin_waits::SpinWaits;
 
 mod buffers;
-mod charges;
+mod due;
 mod tokens;
 
 use buffers::{Buffers, raise, raise_to};
-use charges::LaneCharges;
+use due::{DueWork, leave_out_path};
 use tokens::LaneTokens;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +89,8 @@ struct LaneThread {
     /// How often it will be needed after its end.
     uses: u32,
     reach: LaneReach,
+    /// What is not yet taken from the lanes of `reach`.
+    due: DueWork,
 }
 
 /// Where something that was left at `left` arrives.
@@ -164,6 +167,7 @@ impl<'a, R: Rules> Lanes<'a, R> {
             on: Membership::NONE,
             uses,
             reach: LaneReach::NOTHING,
+            due: DueWork::default(),
         };
         let (lanes, marks_work) = (rules.lanes(), rules.mark_work());
         Lanes {
@@ -232,17 +236,31 @@ impl<'a, R: Rules> Lanes<'a, R> {
         if self.pieces.piece(thread).work == [0; Membership::ALL] {
             return;
         }
-        let mut charges =
-            LaneCharges { marks: &mut self.marks, weight: self.weight, thread, buffers: &mut self.buffers };
-        let lanes = &mut self.per_thread[thread.index()].reach.lanes;
-        if charges.marks.rules.tell_paths_apart() {
-            let cell = self.pieces.cell(thread, end);
-            let piece = self.pieces.piece(thread);
-            self.charging.divide(cell, piece, |part, on, time| charges.charge(lanes, (part, on), time));
-        } else {
-            let work = self.pieces.piece(thread).work;
-            charges.charge_all(lanes, &work);
+        let LaneThread { reach, due, .. } = &mut self.per_thread[thread.index()];
+        let (weight, charging, at) = (self.weight, self.charging, (&mut self.marks, &mut self.buffers));
+        if !at.0.rules.tell_paths_apart() {
+            // Lanes that do not ask for paths have all of it, wherever it was.
+            for (index, &time) in self.pieces.piece(thread).work.iter().enumerate().filter(|work| *work.1 > 0)
+            {
+                let place = (thread, Paths::ROOT, Membership::of_index(index).has(weight));
+                leave_out_path(place, time as f64, &mut reach.lanes, (&mut *at.0, &mut *at.1));
+            }
+            return;
         }
+        let cell = self.pieces.cell(thread, end);
+        charging.divide(cell, self.pieces.piece(thread), |part, on, time| match part {
+            ChargePart::Of(group) => due.add(group, on.has(weight), time, charging),
+            ChargePart::At(path) => {
+                let place = (thread, path, on.has(weight));
+                leave_out_path(place, time, &mut reach.lanes, (&mut *at.0, &mut *at.1));
+            }
+        });
+    }
+
+    /// Takes from the thread's lanes all that is due: they are going to be looked at.
+    fn settle(&mut self, thread: ThreadId) {
+        let LaneThread { reach, due, .. } = &mut self.per_thread[thread.index()];
+        due.settle(thread, &mut reach.lanes, (&mut self.marks, &mut self.buffers));
     }
 
     /// A node of the graph: charges the thread's work up to it.
@@ -261,6 +279,7 @@ impl<'a, R: Rules> Lanes<'a, R> {
         let Departure { time, thread, users } = departure;
         self.advance(thread, time);
         self.cut(thread, time);
+        self.settle(thread);
         let of_thread = &mut self.per_thread[thread.index()];
         of_thread.uses -= 1;
         if of_thread.life != LaneLife::NotBegun {
@@ -281,6 +300,7 @@ impl<'a, R: Rules> Lanes<'a, R> {
 
     /// A path may end where this thread is.
     fn offer(&mut self, thread: ThreadId, time: Time) {
+        self.settle(thread);
         let reach = &self.per_thread[thread.index()].reach;
         let best = &mut self.best;
         best.length = best.length.max(reach.length);
@@ -297,6 +317,7 @@ impl<'a, R: Rules> Lanes<'a, R> {
     fn leave(&mut self, dependence: &Dependence) -> Option<LaneReach> {
         let Dependence { source, source_time, time, .. } = *dependence;
         if source_time == time {
+            self.settle(source);
             let of_thread = &mut self.per_thread[source.index()];
             return (of_thread.life != LaneLife::NotBegun)
                 .then(|| std::mem::replace(&mut of_thread.reach, LaneReach::NOTHING));
@@ -331,6 +352,8 @@ impl<'a, R: Rules> Lanes<'a, R> {
         if is_hand_off && self.weight == Weight::Elapsed && !(waits && offered >= time.nanoseconds()) {
             return;
         }
+        self.settle(thread);
+        let of_thread = &mut self.per_thread[thread.index()];
         let own = of_thread.reach.length;
         let longest = own.max(offered);
         let marks = object.map_or(&[][..], |object| self.marks.rules.object_marks(object));
@@ -454,9 +477,12 @@ impl<R: Rules> Sweep for Lanes<'_, R> {
         if source == thread && source_time == time {
             return;
         }
-        let Some(from) = self.leave(&dependence) else { return };
         // By elapsed time a wait is explained by what ended it, in whatever order that came.
         let is_arc = self.weight == Weight::Elapsed || self.foresight.hand_offs.are_order(&dependence);
+        if source_time == time && !is_arc {
+            return;
+        }
+        let Some(from) = self.leave(&dependence) else { return };
         if source != thread && is_arc {
             let object = dependence.object;
             let arrival = Arrival { thread, time, source, left: source_time, object, way, is_hand_off: true };

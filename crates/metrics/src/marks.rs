@@ -130,6 +130,11 @@ impl<'a, R: Rules> Marks<'a, R> {
         }
     }
 
+    /// How work is divided.
+    pub fn charging(&self) -> &'a Charging {
+        self.charging
+    }
+
     /// The marks of work of this thread at this path.
     pub fn of(&mut self, thread: ThreadId, path: PathId) -> &[Mark] {
         let (from, to) = self.find(thread, path);

@@ -7,11 +7,13 @@
 //!
 //! Time: a sweep with at most 144 lanes, and executions of the run.
 
+use std::collections::BTreeMap;
+
 use longpole_trace::Timelines;
 
-use super::{GainCandidate, Gains, GainsOf, candidates, gains_among};
+use super::{Gain, GainCandidate, Gains, GainsOf, SMALLEST, candidates, gains_among};
 use crate::analyse::at_once;
-use crate::analysis::{Analysis, By, Measures, MetricOptions, Weight};
+use crate::analysis::{Analysis, By, Measures, MetricOptions, Node, Weight};
 use crate::contention::Contention;
 use crate::execution::{Executions, executions};
 use crate::lookahead::LaneLookahead;
@@ -28,12 +30,16 @@ pub(crate) struct Large<'a, F> {
     pub contention: &'a Contention,
     /// What synchronising takes.
     pub costs: F,
+    /// Of what all gains are wanted too; they are found in the same sweep where that can be.
+    pub with_all: Option<GainsOf>,
 }
 
 /// The gains of what is large.
 #[derive(Debug)]
 pub(crate) struct Prospects {
     pub gains: Gains,
+    /// Those of all things that are wanted too, where one sweep found both.
+    pub all: Option<Gains>,
     pub executions: Option<Executions>,
     /// Those that are large have their gains.
     pub costs: Vec<SynchronisationCost>,
@@ -44,7 +50,7 @@ pub(crate) fn prospects<T, F>(
     timelines: &T,
     options: &MetricOptions,
     foresight: &LaneLookahead,
-    Large { analysis, contention, costs }: Large<'_, F>,
+    Large { analysis, contention, costs, with_all }: Large<'_, F>,
 ) -> Result<Prospects, T::Error>
 where
     T: Timelines + Sync,
@@ -53,7 +59,8 @@ where
 {
     let of = GainsOf { by: By::Procedure, weight: Weight::Cpu };
     let path = &analysis.critical_cpu;
-    let (procedures, _) = candidates(timelines, of, analysis, path);
+    let (procedures, left_out) = candidates(timelines, of, analysis, path);
+    let is_all = with_all == Some(of);
     let total = crate::total(analysis, |_| true);
     let share = |own: &Measures| {
         let part = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
@@ -62,15 +69,15 @@ where
             .max(part(own.running as f64, total.running as f64))
     };
     let own = |candidate: &GainCandidate| candidate.row.as_ref().map_or(0.0, |row| share(&row.own));
-    let procedures = largest(procedures, own, LARGE.0, MOST.0);
+    let large = largest(procedures.clone(), own, LARGE.0, MOST.0);
     let (objects, _) = candidates(timelines, GainsOf { by: By::Object, ..of }, analysis, path);
     let waited = |candidate: &GainCandidate| {
         let of = |object: &longpole_trace::ObjectId| contention.objects[object.index()].waited();
         candidate.objects.iter().map(of).sum::<u64>() as f64 / analysis.elapsed.max(1) as f64
     };
     let objects = largest(objects, waited, LARGE.1, MOST.1);
-    let nodes: Vec<GainCandidate> = procedures.into_iter().chain(objects).collect();
-    let named: Vec<_> = nodes.iter().map(|candidate| (candidate.node, candidate.objects.clone())).collect();
+    let named: Vec<_> =
+        large.iter().chain(&objects).map(|candidate| (candidate.node, candidate.objects.clone())).collect();
     let share = |cost: &SynchronisationCost| (cost.running + cost.spinning) / total.cpu().max(1) as f64;
     let executed = || {
         let mut costs = costs();
@@ -78,12 +85,20 @@ where
         let executions = executions(timelines, (analysis, foresight), &named, large);
         executions.map(|executions| (executions, costs))
     };
+    let wholes = if is_all { procedures } else { large };
+    let count = wholes.len();
+    let among: Vec<GainCandidate> = wholes.into_iter().chain(objects).collect();
     let (gains, executed) =
-        at_once(|| gains_among(timelines, options, (of, analysis), foresight, &nodes), executed);
-    let (gains, (executions, costs)) = (gains?, executed?);
-    let gains =
-        Gains { by: of.by, weight: of.weight, length: path.length, gains, left_out: 0, smallest: 0.0 };
-    Ok(Prospects { gains, executions, costs })
+        at_once(|| gains_among(timelines, options, (of, analysis), foresight, &among), executed);
+    let (mut found, (executions, costs)) = (gains?, executed?);
+    let of_node: BTreeMap<Node, Gain> = found.iter().map(|gain| (gain.node, *gain)).collect();
+    let large = named.iter().map(|(node, _)| of_node[node]).collect();
+    let GainsOf { by, weight } = of;
+    let gains = Gains { by, weight, length: path.length, gains: large, left_out: 0, smallest: 0.0 };
+    found.truncate(count);
+    let smallest = path.length as f64 * SMALLEST;
+    let all = is_all.then(|| Gains { gains: found, left_out, smallest, ..gains.clone() });
+    Ok(Prospects { gains, all, executions, costs })
 }
 
 /// Those of at least so large a share, at most so many.
@@ -120,10 +135,15 @@ mod tests {
                 let of = Some(GainsOf { by, weight: Weight::Cpu });
                 gains(DetailsDemand { gains: of, ..DetailsDemand::default() }).gains.expect("demanded").gains
             };
+            let few_gains = few.gains.clone();
             let all: Vec<_> = of(By::Procedure).into_iter().chain(of(By::Object)).collect();
             for gain in few.gains {
                 prop_assert!(all.contains(&gain), "{:?}", gain);
             }
+            let gains_of = Some(GainsOf { by: By::Procedure, weight: Weight::Cpu });
+            let both = gains(DetailsDemand { prospects: true, gains: gains_of, ..DetailsDemand::default() });
+            prop_assert_eq!(both.gains.expect("demanded").gains, of(By::Procedure));
+            prop_assert_eq!(both.prospects.expect("demanded").gains, few_gains);
         }
     }
 }

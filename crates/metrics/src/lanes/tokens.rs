@@ -57,6 +57,7 @@ impl<R: Rules> Lanes<'_, R> {
         self.pieces.cut(thread);
         let Some(&acquisitions) = self.foresight.acquisitions.get(&token) else { return };
         self.cut(thread, time);
+        self.settle(thread);
         let LaneReach { length, ref lanes, hand_off } = self.per_thread[thread.index()].reach;
         if self.per_thread[thread.index()].life == LaneLife::NotBegun {
             return;

@@ -7,6 +7,7 @@
 //! Work belongs to the look that comes after it, so the scope of the tail's work is not known yet; until then it
 //! counts as where the thread was seen last. Pieces follow each other without gaps.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 
 use longpole_event::{ThreadId, Time};
@@ -85,6 +86,8 @@ pub(super) struct History {
     /// Where it was seen last.
     pub path: PathId,
     pub scope: Option<CodePlace>,
+    /// What [`History::work`] found last, and for which group and scope.
+    work: Cell<Option<WorkSteps>>,
     /// Newest releases, by act.
     releases: VecDeque<WaitRelease>,
     /// The last act, and when it last released somebody.
@@ -106,6 +109,9 @@ pub(super) struct History {
     pub spins: u64,
 }
 
+/// The steps that work of a group in a scope counts as.
+type WorkSteps = ((Option<GroupId>, Option<CodePlace>), [StepId; 2]);
+
 /// Work without a look that is kept as such; more of it counts as where the thread was seen last.
 const LONGEST_TAIL: usize = 16;
 
@@ -119,6 +125,7 @@ impl History {
             tail: Vec::new(),
             path,
             scope,
+            work: Cell::new(None),
             releases: VecDeque::new(),
             act: None,
             pending: None,
@@ -224,7 +231,15 @@ impl History {
 
     /// The steps that work counts as which nobody has looked at yet: running, spinning.
     pub(super) fn work(&self, steps: &mut StepTable) -> [StepId; 2] {
-        [Category::Running, Category::Spinning].map(|category| steps.intern(self.group, category, self.scope))
+        let of = (self.group, self.scope);
+        if let Some((known, work)) = self.work.get()
+            && known == of
+        {
+            return work;
+        }
+        let work = [Category::Running, Category::Spinning].map(|category| steps.intern(of.0, category, of.1));
+        self.work.set(Some((of, work)));
+        work
     }
 
     /// When the object was last handed to the thread, before this time.
