@@ -18,6 +18,7 @@ use crate::hand_offs::HandOffs;
 use crate::idle_blame::IdleBlame;
 use crate::npt::{Npt, Terms};
 use crate::on_path::OnPaths;
+use crate::parallel_regions::ParallelRegions;
 use crate::parallelism::Parallelism;
 use crate::path_waits::PathWaits;
 use crate::profile::{ProfileSweep, Times};
@@ -121,6 +122,7 @@ where
         charges: table.into_charges(),
         folded: Vec::new(),
         synchronisation: Vec::new(),
+        parallel_regions: ParallelRegions::default(),
         spun_for_unknown: spin_ends.unknown(),
         spin_costs: spin_costs.into_costs(),
         threads: profile.threads,

@@ -11,6 +11,7 @@ use longpole_trace::{LazyStored, ObjectId, PathId, ProcedureId, State};
 use crate::charging::Charging;
 use crate::final_waits::FinalWait;
 use crate::folded::FoldedLeaf;
+use crate::parallel_regions::ParallelRegions;
 use crate::precision::Precision;
 use crate::spin_costs::SpinCosts;
 use crate::synchronisation::SiteCost;
@@ -51,6 +52,8 @@ pub struct Analysis {
     pub folded: Vec<FoldedLeaf>,
     /// What of the charges is calls that synchronise; empty before folding.
     pub synchronisation: Vec<SiteCost>,
+    /// What parallel regions take; empty before folding.
+    pub parallel_regions: ParallelRegions,
     /// Busy-waiting of which nothing tells who ended it, of all threads.
     pub spun_for_unknown: u64,
     /// What busy-waits keep from work.

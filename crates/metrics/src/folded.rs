@@ -11,6 +11,7 @@ use longpole_event::ThreadId;
 use longpole_trace::{CodePlace, Folding, PathId, Paths, ProcedureId};
 
 use crate::analysis::{Analysis, Charge, Measures};
+use crate::parallel_regions::parallel_regions;
 use crate::synchronisation::site_costs;
 
 /// Work of a procedure that was folded into another.
@@ -48,6 +49,7 @@ impl Analysis {
             charges: charges.into_iter().map(charge).collect(),
             folded: leaves.into_iter().map(leaf).collect(),
             synchronisation: site_costs(&self.charges, paths, folding),
+            parallel_regions: parallel_regions(&self.charges, paths),
             precisions: self.precisions.folded(|path| folding.owner(path)),
             ..self.clone()
         }

@@ -8,6 +8,7 @@ use longpole_trace::{Cause, IdCounts, Stored, StoredBytes, restored, stored};
 use crate::analysis::{
     Analysis, Charge, CriticalPath, EffectiveSamples, Measures, PathSegment, Precisions, ThreadStates,
 };
+use crate::parallel_regions::ParallelRegions;
 use crate::spin_costs::SpinCosts;
 
 /// More than any run is charged; sums of less do not overflow.
@@ -67,6 +68,7 @@ impl Stored for Analysis {
             charges,
             folded: _,
             synchronisation: _,
+            parallel_regions: _,
             spun_for_unknown,
             spin_costs,
             threads,
@@ -102,6 +104,7 @@ impl Stored for Analysis {
             charges: Stored::restore(bytes)?,
             folded: Vec::new(),
             synchronisation: Vec::new(),
+            parallel_regions: ParallelRegions::default(),
             spun_for_unknown: Stored::restore(bytes)?,
             spin_costs: Stored::restore(bytes)?,
             threads: Stored::restore(bytes)?,

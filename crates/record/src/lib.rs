@@ -27,6 +27,7 @@ mod process;
 mod process_title;
 mod python;
 mod queues;
+mod quota;
 pub mod raw;
 mod reading;
 mod run;

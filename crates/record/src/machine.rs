@@ -7,6 +7,8 @@ use longpole_recording::MachineDescription;
 
 use longpole_privileged::online_cpus;
 
+use crate::quota::QuotaGroup;
+
 /// Name, kernel and processors of this machine; the collector is still to be filled in.
 pub(crate) fn this_machine() -> MachineDescription {
     let line = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
@@ -22,14 +24,25 @@ pub(crate) fn this_machine() -> MachineDescription {
     }
 }
 
-/// Leaves the machine the processors that the process may use, and says so; 0 is this process.
-pub(crate) fn limit_to_affinity(machine: &mut MachineDescription, pid: u32) {
-    let allowed = allowed_cpus(pid, machine.cpus);
-    if allowed < machine.cpus {
-        let of = format!("the program could use {allowed} of the machine's {} CPUs", machine.cpus);
-        machine.collector.notes.push(format!("{of}: it began with an affinity (taskset, a container's set)"));
-        machine.cpus = allowed;
+/// Leaves the machine the processors that the process may use, by its affinity and its quota, and says so; 0 is this process.
+pub(crate) fn limit_to_allowed(machine: &mut MachineDescription, pid: u32) {
+    let online = machine.cpus;
+    let allowed = allowed_cpus(pid, online);
+    let could_use = |cpus: u32| format!("the program could use {cpus} of the machine's {online} CPUs");
+    if allowed < online {
+        let why = "it began with an affinity (taskset, a container's set)";
+        machine.collector.notes.push(format!("{}: {why}", could_use(allowed)));
+        (machine.cpus, machine.online_cpus) = (allowed, Some(online));
     }
+    // Real-time threads have no quota.
+    let quota = QuotaGroup::of(pid).filter(|_| !machine.real_time).map(|group| group.described());
+    let Some(quota) = quota.filter(|quota| quota.processors < f64::from(machine.cpus)) else { return };
+    machine.quota = Some(quota);
+    let cpus = (quota.processors.ceil() as u32).max(1);
+    let of = (100.0 * quota.processors).round() / 100.0;
+    let why = format!("its control group has a quota of {of} {}", if of == 1.0 { "CPU" } else { "CPUs" });
+    machine.collector.notes.push(format!("{}: {why}", could_use(cpus)));
+    (machine.cpus, machine.online_cpus) = (cpus, Some(online));
 }
 
 /// On how many of these processors the process may run (`sched_setaffinity`); 0 is this one, whose mask its children inherit.

@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use longpole_collect::SeriesCollection;
 use longpole_event::{MachineId, Time};
 use longpole_recording::{
-    AccessSample, CollectionCost, Destination, KeptWindow, LogBuilder, LogName, Manifest, RecordingFolder,
-    RunOutcome, SourceCopies, WindowLimits,
+    AccessSample, CollectionCost, CpuQuota, Destination, KeptWindow, LogBuilder, LogName, Manifest, QuotaUse,
+    RecordingFolder, RunOutcome, SourceCopies, WindowLimits,
 };
 
 use crate::accesses::{self, AccessRecorder};
@@ -23,6 +23,7 @@ use crate::going_on::GoingOn;
 use crate::launch::{ExitStatus, ProgramCommand, Running, Suspended};
 use crate::machine::{cpu_time, hide_memory, peak_bytes, take_precedence, this_machine};
 use crate::naming::FramesToName;
+use crate::quota::QuotaGroup;
 use crate::run::{EndedRun, RecordingRun, Started};
 use crate::snapshots::Snapshots;
 use crate::source_copies::{NamedSources, ProgramUser};
@@ -365,6 +366,14 @@ fn track_all(
     }
 }
 
+/// The process that is recorded; 0 for one that is still to be started by this one.
+fn pid_of(target: &RecordTarget) -> u32 {
+    match *target {
+        RecordTarget::Command(_) => 0,
+        RecordTarget::Process(pid) => pid,
+    }
+}
+
 /// The folder, the manifest as it stands while the program runs, and the log.
 fn prepare(
     options: &RecordOptions,
@@ -375,14 +384,11 @@ fn prepare(
 ) -> Result<(RecordingFolder, Manifest, Assembler)> {
     let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let mut machine = this_machine();
-    let root = match options.target {
-        RecordTarget::Command(_) => 0,
-        RecordTarget::Process(pid) => pid,
-    };
+    let root = pid_of(&options.target);
     machine.real_time = crate::machine::is_real_time(root);
     // Other parts of a run may have been given the other processors.
     if options.job.is_none() {
-        crate::machine::limit_to_affinity(&mut machine, root);
+        crate::machine::limit_to_allowed(&mut machine, root);
     }
     machine.collector.name = opened.name.to_owned();
     machine.collector.sample_hertz = settings.hertz;
@@ -438,6 +444,14 @@ struct RecordingParts<'a> {
     options: &'a RecordOptions,
 }
 
+/// That the quota kept the program off the processors, where it did.
+fn quota_note(quota: &CpuQuota) -> Option<String> {
+    let QuotaUse { periods, throttled_periods, throttled_nanoseconds } = quota.used;
+    let seconds = Duration::from_nanos(throttled_nanoseconds).as_secs_f64();
+    let used_up = format!("the quota was used up in {throttled_periods} of {periods} periods");
+    (throttled_periods > 0).then(|| format!("{used_up}: {seconds:.3} s off the CPUs, of all CPUs together"))
+}
+
 /// Records until the end and closes the recording.
 fn finish(parts: RecordingParts<'_>, progress: &mut dyn FnMut(Progress)) -> Result<FinishedRecording> {
     let RecordingParts {
@@ -454,6 +468,7 @@ fn finish(parts: RecordingParts<'_>, progress: &mut dyn FnMut(Progress)) -> Resu
     } = parts;
     let begin = started.begin;
     take_precedence();
+    let quota = QuotaGroup::of(pid_of(&options.target));
     let cpu_before = cpu_time();
     let interpreter = opened.part.map(Interpreter::new);
     let mut run = RecordingRun::new(opened.collector, interpreter, assembler, child, started)?;
@@ -484,6 +499,11 @@ fn finish(parts: RecordingParts<'_>, progress: &mut dyn FnMut(Progress)) -> Resu
 
     let machine = &mut manifest.machines[0];
     machine.collector.notes.extend(findings.into_iter().chain(notes).chain(of_accesses));
+    if let (Some(group), true) = (quota, machine.quota.is_some()) {
+        let quota = group.described();
+        machine.collector.notes.extend(quota_note(&quota));
+        machine.quota = Some(quota);
+    }
     machine.outside = outside;
     machine.clock_readings = clock_readings;
     machine.cost = Some(CollectionCost {

@@ -108,8 +108,14 @@ pub struct MachineDescription {
     /// Kernel release.
     #[serde(default)]
     pub kernel: String,
-    /// Processors online, as far as the affinity that the program began with lets it use them.
+    /// Processors that the program could use: those online that its affinity allows, and no more than its quota, rounded up.
     pub cpus: u32,
+    /// Processors online, where the program could not use all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub online_cpus: Option<u32>,
+    /// The quota of the program's control group; `None` without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota: Option<CpuQuota>,
     /// Whether the program began with a real-time scheduling policy (`SCHED_RR`, `SCHED_FIFO`); not known of imports.
     #[serde(default)]
     pub real_time: bool,
@@ -146,6 +152,39 @@ pub struct MachineDescription {
     /// The collectors of outside series, and how they fared; empty until the run has ended.
     #[serde(default)]
     pub outside: Vec<OutsideAccount>,
+}
+
+/// How much of the processors a control group may use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CpuQuota {
+    /// In processors: 0.5 is half of one.
+    pub processors: f64,
+    /// What was used of it during the run; all 0 until the run has ended.
+    #[serde(default)]
+    pub used: QuotaUse,
+}
+
+/// How the kernel held a control group to its quota, by its own account (`cpu.stat`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuotaUse {
+    /// Periods of the quota in which the group ran.
+    pub periods: u64,
+    /// Those in which it used the quota up.
+    pub throttled_periods: u64,
+    /// Time for which it was kept off the processors then, of all processors together, nanoseconds.
+    pub throttled_nanoseconds: u64,
+}
+
+impl QuotaUse {
+    /// This and that of another group.
+    #[must_use]
+    pub fn and(self, other: QuotaUse) -> QuotaUse {
+        QuotaUse {
+            periods: self.periods.saturating_add(other.periods),
+            throttled_periods: self.throttled_periods.saturating_add(other.throttled_periods),
+            throttled_nanoseconds: self.throttled_nanoseconds.saturating_add(other.throttled_nanoseconds),
+        }
+    }
 }
 
 /// How a collector of outside series fared.

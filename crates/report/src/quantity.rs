@@ -58,6 +58,11 @@ pub(crate) fn count_of(count: u64, noun: &str) -> String {
     format!("{} {plural}", grouped(count))
 }
 
+/// A number of processors, with two decimals at most: `2`, `0.5`.
+pub(crate) fn rounded(processors: f64) -> String {
+    ((100.0 * processors).round() / 100.0).to_string()
+}
+
 /// Digits in groups of three: `1,234,567`.
 pub(crate) fn grouped(count: u64) -> String {
     let digits = count.to_string();

@@ -59,7 +59,7 @@ use crate::findings::Sentence;
 use crate::input::{ReportInput, ReportOptions, ReportTables};
 use crate::name;
 use crate::phase::Span;
-use crate::quantity::{count_of, time_text};
+use crate::quantity::{count_of, rounded, time_text};
 use crate::report::{Report, Row};
 use crate::text::TextSection;
 use crate::view::ViewDefinition;
@@ -202,7 +202,13 @@ fn run_line(input: &ReportTables<'_>) -> String {
 
 /// What the program ran on and as; `machines` stands behind the processors.
 pub(crate) fn census(program: &Program, machines: &str) -> String {
-    let cpus = count_of(u64::from(program.cpus()), "CPU");
+    let (cpus, online) = (program.cpus(), program.online_cpus());
+    let all = count_of(u64::from(online), "CPU");
+    let cpus = match program.quota() {
+        Some(quota) => format!("{} of {all} (quota)", rounded(quota.processors)),
+        None if cpus < online => format!("{cpus} of {all} (affinity)"),
+        None => all,
+    };
     let processes = count_of(program.processes.len() as u64, "process");
     let threads = count_of(program.threads.len() as u64, "thread");
     format!("{cpus}{machines}, {processes}, {threads}")

@@ -67,7 +67,7 @@ impl MemoryTimelines {
 
     /// Adds a machine with one processor per thread that it will get.
     pub(crate) fn machine(&mut self, name: &str, cpus: u32) -> MachineId {
-        self.program.machines.push(Machine { name: name.to_owned(), cpus, real_time: false });
+        self.program.machines.push(Machine { name: name.to_owned(), cpus, ..Machine::default() });
         MachineId::from_index(self.program.machines.len() - 1)
     }
 

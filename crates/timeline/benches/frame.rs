@@ -57,7 +57,7 @@ impl Relay {
         let program = Program {
             command: vec!["relay".into()],
             file: String::new(),
-            machines: vec![Machine { name: "bench".into(), cpus: RUNNING, real_time: false }],
+            machines: vec![Machine { name: "bench".into(), cpus: RUNNING, ..Machine::default() }],
             processes: vec![Process {
                 machine: MachineId(0),
                 pid: 1,

@@ -69,6 +69,8 @@ pub(crate) fn tree_of(manifest: &Manifest, inventories: &[Inventory], run: RunBo
             program.machines.push(Machine {
                 name: machine.name.clone(),
                 cpus: machine.cpus,
+                online_cpus: machine.online_cpus,
+                quota: machine.quota,
                 real_time: machine.real_time,
             });
         }

@@ -31,8 +31,8 @@ use crate::paths::{PathId, Paths, ProcedureId};
 use crate::program::Program;
 use crate::timeline::{Item, ItemKind, LockHold, Placement, Timelines};
 use actions::action;
-pub(crate) use code_owner::is_thread_start;
 use code_owner::{CodeOwner, code_owner, is_unnamed};
+pub(crate) use code_owner::{is_code_of_program, is_thread_start};
 
 /// Which procedures are folded into their callers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use longpole_event::{ThreadId, Time};
-use longpole_recording::{Defects, Manifest, OutsideAccount, RecordingFolder, Trouble};
+use longpole_recording::{CpuQuota, Defects, Manifest, OutsideAccount, QuotaUse, RecordingFolder, Trouble};
 
 use crate::columns::{ColumnsWriter, IdCounts, ItemCache, ItemColumns};
 use crate::error::Result;
@@ -21,7 +21,9 @@ use crate::trace::Trace;
 
 stored! {
     Program { command, file, machines, processes, threads, owners, begin_nanoseconds, elapsed_nanoseconds }
-    Machine { name, cpus, real_time }
+    Machine { name, cpus, online_cpus, quota, real_time }
+    CpuQuota { processors, used }
+    QuotaUse { periods, throttled_periods, throttled_nanoseconds }
     Process { machine, pid, name, title, parent, rank }
     Thread { process, tid, name, start, end, creator, prefix }
     Ownership { time, waiter, owner }

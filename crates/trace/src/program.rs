@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use longpole_event::{MachineId, ProcessId, ThreadId, Time};
+use longpole_recording::CpuQuota;
 
 use crate::paths::PathId;
 
@@ -33,8 +34,12 @@ pub struct Program {
 pub struct Machine {
     /// Host name.
     pub name: String,
-    /// Processors.
+    /// Processors that the program could use.
     pub cpus: u32,
+    /// Processors online, where the program could not use all of them.
+    pub online_cpus: Option<u32>,
+    /// The quota of the program's control group.
+    pub quota: Option<CpuQuota>,
     /// Whether the program began with a real-time scheduling policy.
     pub real_time: bool,
 }
@@ -127,7 +132,23 @@ impl Program {
         &self.processes[self.threads[thread.index()].process.index()]
     }
 
-    /// All processors of all machines.
+    /// Processors online, of all machines, whether or not the program could use them.
+    #[must_use]
+    pub fn online_cpus(&self) -> u32 {
+        let online = |machine: &Machine| machine.online_cpus.unwrap_or(machine.cpus);
+        self.machines.iter().fold(0, |cpus, machine| u32::saturating_add(cpus, online(machine)))
+    }
+
+    /// The quotas of all machines together; `None` where no machine has one.
+    #[must_use]
+    pub fn quota(&self) -> Option<CpuQuota> {
+        self.machines.iter().filter_map(|machine| machine.quota).reduce(|sum, quota| CpuQuota {
+            processors: sum.processors + quota.processors,
+            used: sum.used.and(quota.used),
+        })
+    }
+
+    /// All processors of all machines that the program could use.
     #[must_use]
     pub fn cpus(&self) -> u32 {
         self.machines.iter().fold(0, |cpus, machine| u32::saturating_add(cpus, machine.cpus))

@@ -81,7 +81,7 @@ pub const PROGRAMS: &[JudgedProgram] = &[
         name: "solver",
         about: "six threads that take columns of a matrix in their order, with waits and a lock, after a serial start",
         kinds: &[ProgramKind::Crowded, ProgramKind::Synchronised],
-        why: "Each thread waits for another column. Such broadcasts fit no numbering, so a pass that did not wait has no arc: replay lets the chain of columns (at best 18 %) run too fast.",
+        why: "",
         source: compiled("judged_solver"),
         changes: &[
             without!("read_matrix"),

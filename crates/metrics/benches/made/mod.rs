@@ -56,7 +56,7 @@ impl Made {
         let program = Program {
             command: vec!["bench".into()],
             file: String::new(),
-            machines: vec![Machine { name: "bench".into(), cpus: RUNNING, real_time: false }],
+            machines: vec![Machine { name: "bench".into(), cpus: RUNNING, ..Machine::default() }],
             processes: vec![Process {
                 machine: MachineId(0),
                 pid: 1,

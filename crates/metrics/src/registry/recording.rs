@@ -40,7 +40,7 @@ pub(super) const METRICS: &[MetricDefinition] = &[
         title: "CPUs",
         unit: MetricUnit::Count,
         group: MetricGroup::Recording,
-        explanation: "Processors of all machines together.",
+        explanation: "Processors of all machines together, as far as the program could use them: its affinity and its CPU quota, rounded up.",
         source: "§1",
     },
     MetricDefinition {

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use longpole_metrics::{By, Measures, Node, ThreadStates};
-use longpole_trace::{Cause, ProcedureId};
+use longpole_trace::{Cause, CpuQuota, ProcedureId};
 
 use super::kinds::late_ranks::MessagePolls;
 use super::sentence::{Sentence, sentence};
@@ -51,6 +51,8 @@ pub(crate) struct RunFacts {
     pub elapsed: u64,
     /// Processors; 0 where their number is not known.
     pub cpus: u32,
+    /// The quota of the program's control group.
+    pub quota: Option<CpuQuota>,
     /// Useful CPU time.
     pub cpu: u64,
     /// CPU time spent spinning.
@@ -133,6 +135,7 @@ impl RunFacts {
         RunFacts {
             elapsed: analysis.elapsed,
             cpus,
+            quota: input.program.quota(),
             cpu,
             spinning,
             polling: spins[0].values().sum::<u64>().min(spinning),

@@ -2,7 +2,7 @@
 
 use longpole_event::ProcessId;
 use longpole_metrics::Node;
-use longpole_trace::{ObjectId, ObjectKind, ProcedureId};
+use longpole_trace::{CodePlace, ObjectId, ObjectKind, ProcedureId};
 
 use super::facts::{PlacedWait, RunFacts};
 use super::gain::{GainBounds, GainRange};
@@ -57,6 +57,8 @@ pub(crate) enum FindingSubject {
     Wait(PlacedWait),
     /// What a rank does while others wait for it: the rank, and the procedure that most of it is.
     LateRank(ProcessId, ProcedureId),
+    /// So many parallel regions; where the largest of them begins.
+    ParallelRegions(CodePlace, u64),
     /// The lack of processors.
     Processors,
     /// Busy waits at an unknown place.
@@ -93,6 +95,9 @@ impl FindingSubject {
                 let procedure = Sentence::name(input, Node::Procedure(*id));
                 sentence![procedure, " in ", rank_name(input, *process)]
             }
+            FindingSubject::ParallelRegions(place, count) => {
+                super::kinds::parallel_regions::name(input, *place, *count)
+            }
             FindingSubject::Processors => "waiting for a CPU".into(),
             FindingSubject::Spinning => "spinning".into(),
             FindingSubject::Work => "all work".into(),
@@ -115,6 +120,8 @@ pub(crate) enum Advice {
     UseProcesses,
     /// Locking or waiting at a barrier itself takes the time: less often, or by cheaper means.
     SynchroniseLess,
+    /// Dividing the work among threads takes longer than the work: not divided, or in larger pieces.
+    ExecuteOnOneThread,
     /// Threads wait for the slowest: even shares.
     Balance,
     /// Waits for devices: other work meanwhile.
@@ -141,6 +148,7 @@ impl Advice {
             Advice::SplitLock => "split the lock",
             Advice::UseProcesses => "use several processes",
             Advice::SynchroniseLess => "synchronise less often",
+            Advice::ExecuteOnOneThread => "execute on one thread",
             Advice::Balance => "balance the work",
             Advice::OverlapIo => "overlap the io",
             Advice::CommunicateLess => "communicate less",

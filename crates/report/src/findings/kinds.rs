@@ -6,6 +6,7 @@ mod held_locks;
 pub(super) mod late_ranks;
 pub(super) mod locks;
 pub(super) mod outside;
+pub(super) mod parallel_regions;
 pub(super) mod procedures;
 pub(super) mod processors;
 pub(super) mod requests;

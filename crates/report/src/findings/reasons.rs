@@ -6,6 +6,7 @@ use super::facts::{RunFacts, is_for_each_other, waiting_for};
 use super::finding::FindingBasis;
 use super::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
 use super::threshold::{CPU_BOUND, LONG_WAITS, READY, SPINNING};
+use crate::quantity::{grouped, rounded};
 use crate::views::most_charged_while;
 
 /// That the processors are the limit.
@@ -119,9 +120,28 @@ pub(super) fn ready(facts: &RunFacts) -> Option<Sentence> {
     let used = facts.used_percent();
     let waited = sentence!["Threads waited ", TimeInWords(facts.ready), " in all for a CPU"];
     Some(if facts.is_own_crowd() {
-        sentence![waited, ": more of them could run than there are CPUs."]
+        let quota = used_up(facts).map(|used_up| sentence!["; ", used_up]);
+        sentence![waited, ": more of them could run than there are CPUs", quota, "."]
     } else {
-        let others = " of the CPUs: other programs used them, or it is pinned or has a quota.";
-        sentence![waited, ", yet the program used only ", ShareInWords(used), others]
+        let who = who_has_the_cpus(facts);
+        sentence![waited, ", yet the program used only ", ShareInWords(used), " of the CPUs: ", who, "."]
     })
+}
+
+/// Why the program did not get the processors that it could use.
+pub(super) fn who_has_the_cpus(facts: &RunFacts) -> Sentence {
+    let others = "other programs used them, or it is pinned or has a quota";
+    let quota = used_up(facts).map(|used_up| sentence![" (", used_up, ")"]);
+    sentence![others, quota]
+}
+
+/// That the quota was used up, where it was.
+fn used_up(facts: &RunFacts) -> Option<Sentence> {
+    let quota = facts.quota.filter(|quota| quota.used.throttled_periods > 0)?;
+    let of = match quota.processors {
+        1.0 => "1 CPU".to_owned(),
+        cpus => format!("{} CPUs", rounded(cpus)),
+    };
+    let [used_up, all] = [quota.used.throttled_periods, quota.used.periods].map(grouped);
+    Some(sentence!["its quota of ", of, " was used up in ", used_up, " of ", all, " periods"])
 }

@@ -2,8 +2,8 @@
 
 use super::finding::FindingKind;
 use super::kinds::{
-    barriers, devices, late_ranks, locks, outside, procedures, processors, requests, sleep, spinning, stuck,
-    synchronisation, work,
+    barriers, devices, late_ranks, locks, outside, parallel_regions, procedures, processors, requests, sleep,
+    spinning, stuck, synchronisation, work,
 };
 
 /// Every kind of finding. Of findings that are worth the same the one of the earlier kind goes first.
@@ -11,6 +11,7 @@ pub(crate) const KINDS: &[&FindingKind] = &[
     &stuck::KIND,
     &spinning::KIND,
     &late_ranks::KIND,
+    &parallel_regions::KIND,
     &procedures::KIND,
     &locks::KIND,
     &synchronisation::KIND,

@@ -117,6 +117,9 @@ fn subject(input: &ReportTables<'_>, finding: &Finding) -> (Row, String) {
             };
             (wait.place.map_or(row.clone(), of_place), name.text())
         }
+        FindingSubject::ParallelRegions(place, _) => {
+            (identity(input, Node::Line(place.procedure, place.line)).0, name.text().replace('`', ""))
+        }
         FindingSubject::LateRank(_, id) => {
             let (row, _) = identity(input, Node::Procedure(*id));
             (row, name.text().replace('`', ""))

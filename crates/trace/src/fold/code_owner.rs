@@ -289,6 +289,11 @@ pub(super) fn code_owner(procedure: &Procedure) -> CodeOwner {
     if is_runtime { CodeOwner::Runtime } else { CodeOwner::Program }
 }
 
+/// Whether it is code of the program, or of a library that the program chose.
+pub(crate) fn is_code_of_program(procedure: &Procedure) -> bool {
+    code_owner(procedure) == CodeOwner::Program && !is_thread_start(procedure)
+}
+
 /// Whether a procedure only leads to what a thread does.
 pub(crate) fn is_thread_start(procedure: &Procedure) -> bool {
     !procedure.is_function_of_python() && is_start_name(&procedure.name)

@@ -73,7 +73,8 @@ fn answer(basis: &FindingBasis<'_, '_>, finding: &Finding) -> LeadingAnswer {
     let why = sentence![
         ", though the program used only ",
         ShareInWords(facts.used_percent()),
-        " of the CPUs: other programs used them, or it is pinned or has a quota",
+        " of the CPUs: ",
+        reasons::who_has_the_cpus(facts),
     ];
     let headline = sentence!["The long pole: waiting for a CPU — ", share, why, own, "."];
     let mut reasons: Vec<_> = work.iter().flat_map(LeadingWork::circumstances).collect();

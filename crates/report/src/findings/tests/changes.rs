@@ -242,3 +242,41 @@ fn a_spin_with_processors_to_spare_gains_nothing_for_sure() {
 fn nothing_is_recommended_where_nothing_is_known() {
     assert!(list_of(&DrawnRun::of("cpus 2\nmain kkkkkkkk")).is_empty());
 }
+
+/// In each round the call takes 2 columns and 3 of waiting, for 2 of work, one by each thread.
+const REGIONS_OF_OPENMP: &str = "\
+cpus 2
+1 = barrier end
+M = main
+F = main > smooth:23 > GOMP_parallel
+B = main > smooth:23 > GOMP_parallel > smooth._omp_fn.0
+S = main > smooth:23
+G = gomp_thread_start
+W = gomp_thread_start > smooth._omp_fn.0
+master MMFBS111FBS111MM
+worker _Gbb1W111bb1W1bb
+master@1 -> worker create
+master@4 -> worker barrier
+worker@8 -> master barrier";
+
+#[test]
+fn regions_that_take_longer_than_their_work_are_for_one_thread() {
+    let list = list_of(&DrawnRun::of(REGIONS_OF_OPENMP));
+    let found = list.iter().find(|(_, finding)| advice(finding) == Some(Advice::ExecuteOnOneThread));
+    let (name, finding) = found.unwrap_or_else(|| panic!("{list:?}"));
+    assert_eq!(name, "parallel region in `smooth`");
+    let times = finding.evidence[0].text();
+    assert_eq!(times, "100 ms in it for 40.0 ms of work, 20.0 ms of it by other threads");
+    let (low, high) = milliseconds(finding.change.expect("advised").1);
+    assert!((30.0..60.0).contains(&low) && (60.0..75.0).contains(&high), "{low} {high}");
+}
+
+#[test]
+fn regions_that_pay_are_not() {
+    // The waits are gone: 4 columns for 4 of work, of which the other thread does half.
+    let paying = REGIONS_OF_OPENMP
+        .replace("FBS111FBS111MM", "BBBBSMMMMMMMMM")
+        .replace("_Gbb1W111bb1W1bb", "_GWWWWbbbbbbbbbb");
+    let list = list_of(&DrawnRun::of(&paying));
+    assert!(list.iter().all(|(_, finding)| advice(finding) != Some(Advice::ExecuteOnOneThread)), "{list:?}");
+}
