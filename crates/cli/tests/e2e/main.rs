@@ -31,6 +31,7 @@ mod openmp;
 mod otf2;
 mod outside;
 mod own_metrics;
+mod parallel_regions;
 mod perfetto;
 mod process;
 mod processors;

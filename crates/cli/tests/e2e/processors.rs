@@ -67,6 +67,71 @@ fn a_program_with_an_affinity_has_the_processors_that_it_may_use() {
     assert!(notes.contains("the program could use 1 of the machine's"), "{notes}");
 }
 
+/// A control group with a quota, which is removed when the test ends.
+struct LimitedGroup(std::path::PathBuf);
+
+impl LimitedGroup {
+    /// A fifth of a processor in periods of 20 ms, by version 2 or 1.
+    fn new(name: &str) -> Result<LimitedGroup, String> {
+        let root = std::path::Path::new("/sys/fs/cgroup");
+        let failed = |error: std::io::Error| format!("control groups with quotas cannot be written: {error}");
+        let is_second_version = root.join("cgroup.controllers").is_file();
+        if is_second_version {
+            std::fs::write(root.join("cgroup.subtree_control"), "+cpu").map_err(failed)?;
+        }
+        let folder = if is_second_version { root.join(name) } else { root.join("cpu").join(name) };
+        std::fs::create_dir(&folder).map_err(failed)?;
+        let group = LimitedGroup(folder);
+        let write = |file: &str, text: &str| std::fs::write(group.0.join(file), text).map_err(failed);
+        if is_second_version {
+            write("cpu.max", "4000 20000")?;
+        } else {
+            write("cpu.cfs_period_us", "20000")?;
+            write("cpu.cfs_quota_us", "4000")?;
+        }
+        Ok(group)
+    }
+
+    /// In how many periods it used its quota up, by the kernel's account.
+    fn throttled(&self) -> u64 {
+        let text = std::fs::read_to_string(self.0.join("cpu.stat")).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix("nr_throttled "));
+        line.unwrap().trim().parse().unwrap()
+    }
+}
+
+impl Drop for LimitedGroup {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn a_program_with_a_quota_has_the_processors_that_it_may_use() {
+    let session = Session::start();
+    let program = or_skip!(session.build("fork_join.c", &["-pthread"]));
+    let group = or_skip!(LimitedGroup::new(&format!("longpole-test-{}", std::process::id())));
+    let path = session.path().join("limited.longpole");
+    let mut record = std::process::Command::new("sh");
+    let enter = r#"echo $$ > "$0/cgroup.procs" && exec "$@""#;
+    record.args(["-c", enter]).arg(&group.0).arg(crate::support::longpole().get_program());
+    record.args(["record", "-q", "-o"]).arg(&path).arg("--").args([program.to_str().unwrap(), "123"]);
+    let run = session.run(&mut record);
+    assert!(run.status.success(), "{}", run.stderr);
+    let recording = crate::support::Recording::at(&path);
+    let answer = recording.report("processors", "procedure");
+    assert_eq!(answer.number("recording", "cpus"), 1.0);
+    let notes = recording.report("evidence", "procedure").value["evidence"]["notes"].to_string();
+    assert!(notes.contains("its control group has a quota of 0.2 CPUs"), "{notes}");
+    let text = session.run(crate::support::longpole().arg("report").arg(&path)).stdout;
+    assert!(text.contains("0.2 of ") && text.contains("(quota)"), "{text}");
+    // The recorder is in the group too, and goes on after the program.
+    let told = notes.split_once("the quota was used up in ").and_then(|(_, rest)| rest.split_once(' '));
+    let told: u64 = told.map_or(0, |(number, _)| number.parse().unwrap());
+    let all = group.throttled();
+    assert!(told <= all && (told > 0 || all == 0), "{told} of {all} periods: {notes}");
+}
+
 #[test]
 fn a_program_that_waits_leaves_its_processors_to_what_it_waits_for() {
     let session = Session::start();
