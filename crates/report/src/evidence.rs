@@ -25,6 +25,9 @@ pub struct Facts {
     /// Entries and exits of instrumented procedures that were lost; absent where none were.
     #[serde(skip_serializing_if = "is_none")]
     pub lost_calls: u64,
+    /// Calls of MPI that were lost; absent where none were.
+    #[serde(skip_serializing_if = "is_none")]
+    pub lost_communications: u64,
     /// Stacks lost of events that are there.
     pub lost_stacks: u64,
     /// Wakes without a sleeper, switch-ins without a wake.
@@ -56,6 +59,7 @@ impl Facts {
             samples: evidence.samples,
             lost_events: lost(evidence),
             lost_calls: evidence.lost_calls,
+            lost_communications: evidence.lost_communications,
             lost_stacks: evidence.lost_stacks,
             unmatched_wakes: evidence.unmatched_wakes,
             unsymbolised_percent: round(unsymbolised(input).0),
@@ -125,6 +129,7 @@ pub(crate) fn warnings(input: &ReportTables<'_>) -> Vec<String> {
     let evidence = input.evidence;
     let mut warnings = Vec::new();
     warn_of_losses(evidence, &mut warnings);
+    warnings.extend(lost_communications(evidence));
     if evidence.lost_calls > 0 {
         warnings.push(format!(
             "{} entries and exits of instrumented procedures were lost, and the time about them is with whoever was \
@@ -180,6 +185,20 @@ pub(crate) fn warnings(input: &ReportTables<'_>) -> Vec<String> {
         warnings.push(format!("{} lost ({})", count_of(lost(evidence), "event"), percent_text(share)));
     }
     warnings
+}
+
+/// How many calls of MPI were lost of how many, and what that means.
+fn lost_communications(evidence: &Evidence) -> Option<String> {
+    let lost = evidence.lost_communications;
+    let all = lost + evidence.messages.calls;
+    (lost > 0).then(|| {
+        format!(
+            "{} of {} calls of MPI were lost: no message or collective operation of their ranks behind them is matched, and who waited there for \
+             whom is not known",
+            grouped(lost),
+            grouped(all),
+        )
+    })
 }
 
 fn few_samples(input: &ReportTables<'_>) -> Option<String> {

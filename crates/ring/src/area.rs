@@ -1,9 +1,10 @@
 //! What belongs to one thread in the shared memory.
 
 use crate::atomic::{AtomicU32, AtomicU64, Ordering};
-use crate::event::{EventWords, RingEventKind, call_event, is_call};
+use crate::event::{EventWords, RingEventKind, call_event};
 use crate::header::Mode;
 use crate::holds::ThreadHolds;
+use crate::loss::LossCounters;
 use crate::profile::ProfileStack;
 use crate::ring::Ring;
 use crate::state::PublishedState;
@@ -51,8 +52,8 @@ pub enum RingLength {
 impl RingLength {
     /// That of threads that tell this.
     #[must_use]
-    pub fn of(mode: Mode) -> RingLength {
-        if mode.calls { RingLength::Long } else { RingLength::Short }
+    pub const fn of(mode: Mode) -> RingLength {
+        if mode.calls || mode.messages { RingLength::Long } else { RingLength::Short }
     }
 }
 
@@ -66,12 +67,8 @@ pub struct Area {
     ended: AtomicU32,
     /// 1 where a long ring follows, which is used instead of the area's own.
     is_long: AtomicU32,
-    /// Events that found no room.
-    lost: AtomicU64,
-    /// How many of them were calls of instrumented procedures and returns.
-    lost_calls: AtomicU64,
-    /// How many of them the thread has told of.
-    lost_told: AtomicU64,
+    /// What found no room.
+    pub losses: LossCounters,
     /// Highest and lowest address of the thread's stack; 0 where they are not known.
     stack_top: AtomicU64,
     stack_bottom: AtomicU64,
@@ -96,9 +93,7 @@ impl Area {
             owner: AtomicU64::new(0),
             ended: AtomicU32::new(0),
             is_long: AtomicU32::new(0),
-            lost: AtomicU64::new(0),
-            lost_calls: AtomicU64::new(0),
-            lost_told: AtomicU64::new(0),
+            losses: LossCounters::new(),
             stack_top: AtomicU64::new(0),
             stack_bottom: AtomicU64::new(0),
             state: PublishedState::default(),
@@ -200,9 +195,7 @@ impl Area {
             None => self.ring.reset(),
         }
         self.is_long.store(0, Ordering::Relaxed);
-        self.lost.store(0, Ordering::Relaxed);
-        self.lost_calls.store(0, Ordering::Relaxed);
-        self.lost_told.store(0, Ordering::Relaxed);
+        self.losses.reset();
         // Memory that was never written to is none yet.
         if self.knows_stacks.swap(0, Ordering::Relaxed) != 0 {
             self.known_stacks.iter().for_each(|key| key.store(0, Ordering::Relaxed));
@@ -221,11 +214,10 @@ impl Area {
     /// The same for an event whose words lie in two places.
     #[inline]
     pub fn push_parts(&self, event: &[u64], rest: &[u64]) -> bool {
-        let lost = self.lost.load(Ordering::Relaxed);
-        let is_gap_told = lost == self.lost_told.load(Ordering::Relaxed) || self.tell_gap(lost, event);
+        let is_gap_told = !self.losses.has_gap() || self.tell_gap(event);
         let is_written = is_gap_told && self.write(event, rest);
         if !is_written {
-            self.lose(lost, event);
+            self.losses.lose(event);
         }
         is_written
     }
@@ -240,13 +232,20 @@ impl Area {
         }
     }
 
+    /// Whether events of so many words in all still find room: of the thread that writes, until it has written them.
     #[inline]
-    fn lose(&self, lost: u64, event: &[u64]) {
-        if event.first().is_some_and(|&first| is_call(first)) {
-            self.lost_calls.store(self.lost_calls.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    #[must_use]
+    pub fn has_room(&self, words: usize) -> bool {
+        match self.long_ring() {
+            Some(ring) => ring.room() >= words,
+            None => self.ring.room() >= words,
         }
-        // After the calls among them: who reads in the other order takes no call for another event.
-        self.lost.store(lost.wrapping_add(1), Ordering::Release);
+    }
+
+    /// Counts a call of MPI as lost, of which nothing is told.
+    #[cold]
+    pub fn lose_communication(&self) {
+        self.losses.lose_communication();
     }
 
     #[inline]
@@ -257,34 +256,17 @@ impl Area {
         }
     }
 
-    /// Tells before an event that so many were lost since the beginning.
+    /// Tells before an event what was lost before it.
     #[cold]
-    fn tell_gap(&self, lost: u64, event: &[u64]) -> bool {
-        let count = lost.wrapping_sub(self.lost_told.load(Ordering::Relaxed));
+    fn tell_gap(&self, event: &[u64]) -> bool {
+        let (count, has_communications) = self.losses.untold();
         let time = event.get(1).copied().unwrap_or(0);
-        let is_written = self.write(&call_event(RingEventKind::Lost, count, time, 0), &[]);
+        let gap = call_event(RingEventKind::Lost, count, time, u32::from(has_communications));
+        let is_written = self.write(&gap, &[]);
         if is_written {
-            self.lost_told.store(lost, Ordering::Relaxed);
+            self.losses.tell();
         }
         is_written
-    }
-
-    /// Events that found no room, since the beginning.
-    #[must_use]
-    pub fn lost(&self) -> u64 {
-        self.lost.load(Ordering::Acquire)
-    }
-
-    /// How many of them were calls of instrumented procedures and returns.
-    #[must_use]
-    pub fn lost_calls(&self) -> u64 {
-        self.lost_calls.load(Ordering::Relaxed)
-    }
-
-    /// Whether events were lost that the thread has not told of yet.
-    #[must_use]
-    pub fn has_gap(&self) -> bool {
-        self.lost.load(Ordering::Relaxed) != self.lost_told.load(Ordering::Relaxed)
     }
 
     /// Notes that a stack was told; `false` where it is known as told.
@@ -348,9 +330,40 @@ mod tests {
         assert_eq!(kinds(&area).len() as u64, accepted);
         assert!(area.push(&event::<2>(RingEventKind::Ends, 77, 9, &[])));
         assert_eq!(
-            (kinds(&area), area.lost()),
+            (kinds(&area), area.losses.all()),
             (vec![(RingEventKind::Lost, 3), (RingEventKind::Ends, 77)], 3)
         );
-        assert_eq!(area.lost_calls(), 1);
+        assert_eq!(area.losses.calls(), 1);
+    }
+
+    #[test]
+    fn a_gap_says_whether_calls_of_mpi_are_in_it() {
+        let area = Area::new();
+        let gaps = || {
+            let mut gaps = Vec::new();
+            let mut take = |words: &EventWords| {
+                let gap = words.event().filter(|event| event.kind == RingEventKind::Lost);
+                gaps.extend(gap.map(|event| event.call(9).1));
+            };
+            // SAFETY: the area's own ring.
+            assert!(unsafe { area.drain(RingLength::Short, &mut take) });
+            gaps
+        };
+        let fill = || while area.push(&event::<2>(RingEventKind::Ends, 0, 7, &[])) {};
+        fill();
+        assert!(!area.has_room(2) && area.losses.communications() == 0);
+        assert_eq!(gaps(), []);
+        assert!(area.has_room(RING_WORDS));
+        fill();
+        assert_eq!(gaps(), [0]);
+        fill();
+        area.lose_communication();
+        assert!(!area.push(&event::<6>(RingEventKind::Communicates, 0, 8, &[0; 4])));
+        assert!(!area.push(&event::<5>(RingEventKind::Communicated, 0, 8, &[0; 3])));
+        assert_eq!((area.losses.communications(), gaps()), (2, vec![0]));
+        fill();
+        assert_eq!(gaps(), [1]);
+        fill();
+        assert_eq!(gaps(), [0], "the one that found no room since");
     }
 }

@@ -61,7 +61,8 @@ numbered! {
         Calls = 19,
         /// The thread left an instrumented procedure. As [`RingEventKind::Calls`].
         Returns = 20,
-        /// Before this event others found no room. Subject: how many. Word 1: see [`call_event`].
+        /// Before this event others found no room. Subject: how many. Word 1: see [`call_event`]; the depth is 1 where calls of MPI
+        /// were among them.
         Lost = 21,
         /// What trial calls took amid other work, which goes on meanwhile as far as the processor can. Subject: ticks of
         /// all. Word 2: how many.
@@ -113,6 +114,8 @@ numbered! {
         /// The process has neighbours in a communicator. Subject: its handle. Word 2: how many of them send to it in the low
         /// half, how many it sends to above; 3…: their ranks, two a word.
         Neighbours = 40,
+        /// The thread has waited for room in its ring. Subject: 0. Word 2: nanoseconds; 3: of these on a processor.
+        Delayed = 41,
     }
 }
 
@@ -127,6 +130,11 @@ pub(crate) const fn first_word(kind: u8, length: usize, subject: u64) -> u64 {
 pub(crate) const fn is_call(first: u64) -> bool {
     let kind = first & ((1 << KIND_BITS) - 1);
     kind == RingEventKind::Calls as u64 || kind == RingEventKind::Returns as u64
+}
+
+/// Whether the event that begins so is the begin of a call of MPI.
+pub(crate) const fn is_communication(first: u64) -> bool {
+    first & ((1 << KIND_BITS) - 1) == RingEventKind::Communicates as u64
 }
 
 /// Words of the event that begins so.

@@ -7,7 +7,7 @@ use longpole_ring::{MPI_ANY, MpiCall, RingEventKind, event, event_in, rank_and_t
 use super::Word;
 use super::abi::{MpiAbi, StatusValues, abi};
 use super::language::Language;
-use super::polls;
+use super::{polls, room};
 use crate::openmp::entry::EntryPoint;
 use crate::stack::{self, HookFrame};
 use crate::thread::CurrentThread;
@@ -49,7 +49,8 @@ pub(super) struct ToldCall {
 }
 
 impl ToldCall {
-    /// The thread is about to make a call; `None` where it goes unrecorded, or where the call is part of another one.
+    /// The thread is about to make a call; `None` where it goes unrecorded, where the call is part of another one,
+    /// or where there is no room to tell of it.
     #[inline(never)]
     pub(super) fn new(at: HookFrame, language: Language, is_wide: bool) -> Option<ToldCall> {
         let me = CurrentThread::get()?;
@@ -59,6 +60,9 @@ impl ToldCall {
         }
         let caller = at.caller();
         let abi = abi(caller)?;
+        if !room::is_there(me) {
+            return None;
+        }
         depth.set(1);
         // What waits inside is part of it.
         me.with(|area| area.state.enter());

@@ -135,6 +135,13 @@ pub enum AgentEvent {
     Exits,
     /// Events of the thread were lost: how a wait that it told of went is not known, but it is over.
     Gap,
+    /// Calls of MPI were among them.
+    CommunicationsLost,
+    /// The thread has waited until the reader had made room for what it tells.
+    Delayed {
+        /// For how long it was on a processor meanwhile.
+        nanoseconds: u64,
+    },
     /// The thread begins to wait.
     Waits {
         /// For what.

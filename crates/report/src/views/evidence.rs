@@ -166,6 +166,11 @@ fn missing(evidence: &Evidence) -> Vec<Row> {
             "entries and exits of instrumented procedures that came too fast to be kept; their time is their callers'",
         ),
         count(
+            "lost calls of MPI",
+            evidence.lost_communications,
+            "calls that came too fast to be kept; no message or collective operation behind them is matched",
+        ),
+        count(
             "contradictions",
             evidence.contradictions,
             "events that cannot follow those before them: signs of losses that nobody counted",
