@@ -1,6 +1,7 @@
 //! What belongs to one thread in the shared memory.
 
 use crate::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::copies::StackCopies;
 use crate::event::{EventWords, RingEventKind, call_event};
 use crate::header::Mode;
 use crate::holds::ThreadHolds;
@@ -15,8 +16,8 @@ pub const AREA_BYTES: usize = 256 * 1024;
 const RING_WORDS: usize = 16 * 1024;
 /// Words of its long ring.
 const LONG_RING_WORDS: usize = 256 * 1024;
-/// Bytes of a long ring with its counters, a multiple of the size of pages.
-pub const LONG_RING_BYTES: usize = LONG_RING_WORDS * 8 + 4096;
+/// Bytes of what follows an area with a long ring, a multiple of the size of pages.
+pub const LONG_RING_BYTES: usize = LONG_RING_WORDS * 8 + 24 * 1024;
 /// Keys of stacks that a thread remembers to have told.
 const KNOWN_STACKS: usize = 512;
 
@@ -56,6 +57,17 @@ impl RingLength {
         if mode.calls || mode.messages { RingLength::Long } else { RingLength::Short }
     }
 }
+
+/// What follows an area with a long ring.
+#[repr(C)]
+#[derive(Debug)]
+struct LongPart {
+    ring: Ring<LONG_RING_WORDS>,
+    copies: StackCopies,
+}
+
+#[cfg(not(all(loom, test)))]
+const _: () = assert!(size_of::<LongPart>() <= LONG_RING_BYTES);
 
 /// One thread's part of the shared memory.
 #[repr(C, align(64))]
@@ -120,12 +132,24 @@ impl Area {
     }
 
     #[inline]
-    fn long_ring(&self) -> Option<&Ring<LONG_RING_WORDS>> {
+    fn long_part(&self) -> Option<&LongPart> {
         if self.is_long.load(Ordering::Acquire) == 0 {
             return None;
         }
         // SAFETY: whoever has set the flag vouches for the memory, all words of which are atomic.
         Some(unsafe { &*core::ptr::from_ref(self).byte_add(AREA_BYTES).cast() })
+    }
+
+    #[inline]
+    fn long_ring(&self) -> Option<&Ring<LONG_RING_WORDS>> {
+        self.long_part().map(|part| &part.ring)
+    }
+
+    /// Copies of the stacks that the thread told last, where it tells much.
+    #[inline]
+    #[must_use]
+    pub fn copies(&self) -> Option<&StackCopies> {
+        self.long_part().map(|part| &part.copies)
     }
 
     /// The ring as the recorder knows it. What the area says of it can be overwritten by the program.
@@ -211,6 +235,24 @@ impl Area {
         self.push_parts(event, &[])
     }
 
+    /// The same, inside of the caller: for events that are many.
+    #[inline(always)]
+    pub fn push_here<const WORDS: usize>(&self, event: &[u64; WORDS]) -> bool {
+        let is_written = !self.losses.has_gap()
+            && match self.long_ring() {
+                Some(ring) => ring.push_parts(event, &[]),
+                None => self.ring.push_parts(event, &[]),
+            };
+        is_written || self.push_late(event)
+    }
+
+    /// The same where there was no room.
+    #[cold]
+    #[inline(never)]
+    fn push_late(&self, event: &[u64]) -> bool {
+        self.push_parts(event, &[])
+    }
+
     /// The same for an event whose words lie in two places.
     #[inline]
     pub fn push_parts(&self, event: &[u64], rest: &[u64]) -> bool {
@@ -248,7 +290,7 @@ impl Area {
         self.losses.lose_communication();
     }
 
-    #[inline]
+    #[inline(never)]
     fn write(&self, event: &[u64], rest: &[u64]) -> bool {
         match self.long_ring() {
             Some(ring) => ring.push_parts(event, rest),
@@ -269,14 +311,20 @@ impl Area {
         is_written
     }
 
+    /// Whether this stack is known as told.
+    #[inline]
+    #[must_use]
+    pub fn knows_stack(&self, key: u64) -> bool {
+        self.known_stacks[key as usize % KNOWN_STACKS].load(Ordering::Relaxed) == key
+    }
+
     /// Notes that a stack was told; `false` where it is known as told.
     pub fn tell_stack(&self, key: u64) -> bool {
-        let known = &self.known_stacks[key as usize % KNOWN_STACKS];
-        if known.load(Ordering::Relaxed) == key {
+        if self.knows_stack(key) {
             return false;
         }
         self.knows_stacks.store(1, Ordering::Relaxed);
-        known.store(key, Ordering::Relaxed);
+        self.known_stacks[key as usize % KNOWN_STACKS].store(key, Ordering::Relaxed);
         true
     }
 

@@ -86,12 +86,12 @@ numbered! {
         /// The thread signals a condition, whether or not any thread waits. Subject: the condition. Word 2: 1 where it is
         /// to all that wait.
         Signals = 30,
-        /// The thread enters a call of MPI. Subject: the communicator's handle, 0 for none. Word 2: [`crate::MpiCall`]; 3:
-        /// rank of the other end or the root in its low half, tag above, both signed; 4: bytes, or the request that the call is
-        /// about; 5: key of the stack.
+        /// The thread enters a call of MPI. Subject: the communicator's handle, 0 for none. Word 2: [`crate::MpiCall`] in its
+        /// lowest 8 bits, above them bytes, or the request that the call is about; 3: rank of the other end or the root in its low half,
+        /// tag above, both signed; 4: key of the stack.
         Communicates = 31,
-        /// The thread leaves that call. Subject: the request that it made, 0 for none. Word 2: 1 where it succeeded; 3:
-        /// source in its low half, tag above; 4: bytes.
+        /// The thread leaves that call. Subject: the request that it made, 0 for none. Word 2: 1 where it succeeded. Where
+        /// that is known, 3: source in its low half, tag above; 4: bytes.
         Communicated = 32,
         /// A request is complete, as the call says that the thread is about to leave. Subject: the request. Words 2 to 4 as of
         /// [`RingEventKind::Communicated`]; word 2 is 0 where it was cancelled.

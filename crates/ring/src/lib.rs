@@ -13,6 +13,7 @@
 
 mod area;
 mod atomic;
+mod copies;
 mod event;
 mod header;
 mod holds;
@@ -25,13 +26,16 @@ mod ring;
 mod state;
 
 pub use area::{AREA_BYTES, Area, AreaStatus, LONG_RING_BYTES, Owner, RingLength};
+pub use copies::StackCopies;
 pub use event::{
     DEEPEST_CALL, EventWords, LONGEST_EVENT, RingEvent, RingEventKind, call_event, event, event_in,
 };
 pub use header::{AgentHeader, EventClock, MAGIC, Mode, VERSION, WAITER_COUNTERS};
 pub use holds::{HOLD_ROWS, HoldRow, LockAcquisition, MOST_HELD, ThreadHolds, UNTIMED};
 pub use loss::LossCounters;
-pub use mpi::{MPI_ANY, MPI_NO_PROCESS, MpiCall, rank_and_tag, split_rank_and_tag};
+pub use mpi::{
+    MPI_ANY, MPI_NO_PROCESS, MpiCall, call_and_bytes, rank_and_tag, split_call_and_bytes, split_rank_and_tag,
+};
 pub use pool::{AREAS, AreaPool};
 pub use profile::{EntryPlace, MOST_FRAMES, ProfileStack};
 pub use ring::Ring;

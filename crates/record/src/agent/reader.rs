@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use longpole_event::{LossKind, Time};
 use longpole_ring::{
-    Area, AreaStatus, HoldRow, Mode, MpiCall, RingEvent, RingEventKind, WaitKind, split_rank_and_tag,
+    Area, AreaStatus, HoldRow, Mode, RingEvent, RingEventKind, WaitKind, split_call_and_bytes,
+    split_rank_and_tag,
 };
 use longpole_symbols::{Mapping, Registers, maps_of};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -283,9 +284,9 @@ impl RingReadContext<'_> {
                 AgentEvent::Signals { subject: event.subject, broadcast: event.word(0) != 0 }
             }
             RingEventKind::Communicates => {
-                let Some(call) = MpiCall::of(event.word(0) as u8) else { return };
+                let Some((call, bytes)) = split_call_and_bytes(event.word(0)) else { return };
                 let (peer, tag) = split_rank_and_tag(event.word(1));
-                let (communicator, bytes, stack) = (event.subject, event.word(2), self.stack(event.word(3)));
+                let (communicator, stack) = (event.subject, self.stack(event.word(2)));
                 AgentEvent::Communicates { call, communicator, peer, tag, bytes, stack }
             }
             RingEventKind::Communicated => AgentEvent::Communicated(MpiRequest::of(event)),
