@@ -383,35 +383,4 @@ mod tests {
         );
         assert_eq!(area.losses.calls(), 1);
     }
-
-    #[test]
-    fn a_gap_says_whether_calls_of_mpi_are_in_it() {
-        let area = Area::new();
-        let gaps = || {
-            let mut gaps = Vec::new();
-            let mut take = |words: &EventWords| {
-                let gap = words.event().filter(|event| event.kind == RingEventKind::Lost);
-                gaps.extend(gap.map(|event| event.call(9).1));
-            };
-            // SAFETY: the area's own ring.
-            assert!(unsafe { area.drain(RingLength::Short, &mut take) });
-            gaps
-        };
-        let fill = || while area.push(&event::<2>(RingEventKind::Ends, 0, 7, &[])) {};
-        fill();
-        assert!(!area.has_room(2) && area.losses.communications() == 0);
-        assert_eq!(gaps(), []);
-        assert!(area.has_room(RING_WORDS));
-        fill();
-        assert_eq!(gaps(), [0]);
-        fill();
-        area.lose_communication();
-        assert!(!area.push(&event::<6>(RingEventKind::Communicates, 0, 8, &[0; 4])));
-        assert!(!area.push(&event::<5>(RingEventKind::Communicated, 0, 8, &[0; 3])));
-        assert_eq!((area.losses.communications(), gaps()), (2, vec![0]));
-        fill();
-        assert_eq!(gaps(), [1]);
-        fill();
-        assert_eq!(gaps(), [0], "the one that found no room since");
-    }
 }
