@@ -9,7 +9,8 @@ use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use longpole_ring::{
-    AREA_BYTES, AREAS, AREAS_PER_SEGMENT, AgentHeader, Area, EventClock, HEADER_BYTES, Owner, stride,
+    AREA_BYTES, AREAS, AREAS_PER_SEGMENT, AgentHeader, Area, EventClock, HEADER_BYTES, Owner, RingLength,
+    stride,
 };
 
 use crate::{lifecycle, system};
@@ -187,7 +188,7 @@ pub fn claim(header: &AgentHeader) -> Option<&'static Area> {
     }
     match area.zip(tid) {
         Some((area, tid)) => {
-            if mode.calls {
+            if RingLength::of(mode) == RingLength::Long {
                 // SAFETY: areas are so far apart that each is followed by its long ring.
                 unsafe { area.lengthen() };
             }

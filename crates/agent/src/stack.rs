@@ -52,52 +52,85 @@ const FIXED: usize = 7;
 const SMALLEST_STACK: u64 = 64 * 1024;
 
 /// Tells the stack, unless this thread has told the same one lately. Returns its key; 0 where there is none.
+#[inline]
 pub fn tell(area: &Area, header: &AgentHeader, now: u64, at: HookFrame) -> u64 {
     let mode = header.mode();
     let (bottom, top) = area.stack();
     let is_on_stack = at.stack > bottom && at.frame >= at.stack && at.frame < top;
-    let mut words = [0_u64; FIXED + MOST_CHAIN];
-    words[3..6].copy_from_slice(&[at.instruction, at.stack, at.frame]);
-    let mut length = FIXED;
-    let mut key = at.instruction ^ at.caller().rotate_left(24);
-    if is_on_stack && mode.frame_pointers {
-        let mut frame = at.frame;
-        while length < FIXED + MOST_CHAIN && frame & 7 == 0 && frame >= at.stack && frame + 16 <= top {
-            // SAFETY: between the stack pointer and the thread's first frame all memory is the thread's stack.
-            let (next, address) = unsafe { (*(frame as *const u64), *(frame as *const u64).add(1)) };
-            if address == 0 {
-                break;
-            }
-            words[length] = address;
-            length += 1;
-            key = mix(key, address);
-            if next <= frame {
-                break;
-            }
-            frame = next;
-        }
+    let bytes = if is_on_stack { u64::from(mode.stack_bytes).min(top - at.stack) } else { 0 };
+    let most = if mode.frame_pointers { LONGEST_EVENT - FIXED - MOST_CHAIN } else { LONGEST_EVENT - FIXED };
+    // SAFETY: between the stack pointer and the thread's first frame all memory is the thread's stack. The thread itself is here,
+    // and does not change what lies above.
+    let memory =
+        unsafe { core::slice::from_raw_parts(at.stack as *const u64, (bytes as usize / 8).min(most)) };
+    let place = at.instruction ^ at.caller().rotate_left(24);
+    if mode.frame_pointers || !is_on_stack {
+        return tell_chain((area, now, at), memory, (is_on_stack, top));
     }
-    let is_chained = length > FIXED + 1;
-    let mut memory: &[u64] = &[];
-    if is_on_stack {
-        let room = LONGEST_EVENT - length;
-        let wanted = (mode.stack_bytes as usize / 8).min(room).min(((top - at.stack) / 8) as usize);
-        // SAFETY: as above; the thread itself is here, and does not change what lies above.
-        memory = unsafe { core::slice::from_raw_parts(at.stack as *const u64, wanted) };
-    } else {
-        words[FIXED] = at.caller();
-        length = FIXED + 1;
+    // SAFETY: the area is this thread's, and signal handlers leave it alone.
+    let known = area.copies().and_then(|copies| unsafe { copies.find(place, memory, SMALL_NUMBERS) });
+    match known {
+        Some(key) if area.knows_stack(key) => key,
+        _ => tell_memory((area, now, at), place, memory),
+    }
+}
+
+#[cold]
+fn tell_memory((area, now, at): (&Area, u64, HookFrame), place: u64, memory: &[u64]) -> u64 {
+    let key = mix(place, digest(memory)) | 1;
+    if let Some(copies) = area.copies() {
+        // SAFETY: the area is this thread's, and signal handlers leave it alone.
+        unsafe { copies.keep(place, memory, key) };
+    }
+    tell_new((area, now, at), key, &[], memory)
+}
+
+/// The same of a stack whose frame pointers are followed, or that is not known to be one.
+#[cold]
+fn tell_chain(
+    (area, now, at): (&Area, u64, HookFrame),
+    memory: &[u64],
+    (is_on_stack, top): (bool, u64),
+) -> u64 {
+    let mut chain = [0_u64; MOST_CHAIN];
+    let mut length = 0;
+    let mut key = at.instruction ^ at.caller().rotate_left(24);
+    let mut frame = at.frame;
+    while is_on_stack && length < MOST_CHAIN && frame & 7 == 0 && frame >= at.stack && frame + 16 <= top {
+        // SAFETY: between the stack pointer and the thread's first frame all memory is the thread's stack.
+        let (next, address) = unsafe { (*(frame as *const u64), *(frame as *const u64).add(1)) };
+        if address == 0 {
+            break;
+        }
+        chain[length] = address;
+        length += 1;
+        key = mix(key, address);
+        if next <= frame {
+            break;
+        }
+        frame = next;
+    }
+    if !is_on_stack {
+        chain[0] = at.caller();
+        length = 1;
     }
     // Where the chain tells stacks apart, what lies between the frames need not.
-    if !is_chained {
+    if length < 2 {
         key = mix(key, digest(memory));
     }
-    let key = key | 1;
+    tell_new((area, now, at), key | 1, &chain[..length], memory)
+}
+
+/// Tells a stack with this key, unless that is known as told.
+#[cold]
+fn tell_new((area, now, at): (&Area, u64, HookFrame), key: u64, chain: &[u64], memory: &[u64]) -> u64 {
     if !area.tell_stack(key) {
         return key;
     }
-    words[2] = key;
-    words[6] = (length - FIXED) as u64;
+    let mut words = [0_u64; FIXED + MOST_CHAIN];
+    words[2..FIXED].copy_from_slice(&[key, at.instruction, at.stack, at.frame, chain.len() as u64]);
+    let length = FIXED + chain.len();
+    words[FIXED..length].copy_from_slice(chain);
     event_in(&mut words, length + memory.len(), RingEventKind::Stack, 0, now);
     if !area.push_parts(&words[..length], memory) {
         area.forget_stack(key);

@@ -37,6 +37,12 @@ pub fn pid() -> u32 {
     unsafe { call(libc::SYS_getpid, [0; 6]) as u32 }
 }
 
+/// Lets other threads have the processor.
+pub fn give_way() {
+    // SAFETY: no arguments.
+    unsafe { call(libc::SYS_sched_yield, [0; 6]) };
+}
+
 /// The calling thread.
 #[must_use]
 pub fn tid() -> u32 {

@@ -16,9 +16,9 @@ global_asm!(
     ".globl longpole_agent_slot",
     ".hidden longpole_agent_slot",
     ".type longpole_agent_slot, @object",
-    ".size longpole_agent_slot, 96",
+    ".size longpole_agent_slot, 112",
     "longpole_agent_slot:",
-    ".zero 96",
+    ".zero 112",
     ".popsection",
 );
 
@@ -50,6 +50,10 @@ pub struct ThreadSlot {
     pub polled_processor: Cell<u64>,
     /// The time at that one, in nanoseconds.
     pub polled_elapsed: Cell<u64>,
+    /// Nanoseconds for which the thread has waited for room in its ring, and not told so.
+    pub room_awaited: Cell<u64>,
+    /// Of these on a processor.
+    pub room_processor: Cell<u64>,
 }
 
 /// A procedure that is run once.
@@ -61,7 +65,7 @@ pub struct Initialisation {
     pub control: u64,
 }
 
-const _: () = assert!(size_of::<ThreadSlot>() == 96);
+const _: () = assert!(size_of::<ThreadSlot>() == 112);
 
 /// The calling thread's slot.
 #[inline(always)]
@@ -91,6 +95,8 @@ pub fn forget() {
     slot.initialisation.set(None);
     slot.mpi_calls.set(0);
     slot.polls.set(0);
+    slot.room_awaited.set(0);
+    slot.room_processor.set(0);
 }
 
 #[cfg(test)]

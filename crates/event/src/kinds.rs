@@ -211,5 +211,7 @@ flags! {
         Threads,
         /// Entries and exits of instrumented procedures.
         Calls,
+        /// Calls of MPI, of which the events are counted too.
+        Communications,
     }
 }

@@ -101,7 +101,7 @@ pub use histogram::Histogram;
 pub use holds::{LockHoldSums, LockHolds};
 pub use lengths::LengthHistogram;
 pub use lock_uses::ReplayedOrder;
-pub use parallel_regions::{ParallelRegion, ParallelRegions};
+pub use parallel_regions::{ForkJoinRegion, ParallelRegions};
 pub use path_waits::{PathWaitKind, PathWaitTimes};
 pub use phases::{Phases, ProposedPhase};
 pub use precision::{Precision, RowPrecision};

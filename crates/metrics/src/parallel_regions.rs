@@ -26,7 +26,7 @@ use crate::analysis::{Charge, Measures};
 
 /// What the regions that one place begins take; nanoseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParallelRegion {
+pub struct ForkJoinRegion {
     /// The place that begins them.
     pub site: PlaceId,
     /// The time in them of the thread that was in them longest.
@@ -49,7 +49,7 @@ pub struct ParallelRegion {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ParallelRegions {
     /// By place, the longest first.
-    pub regions: Vec<ParallelRegion>,
+    pub regions: Vec<ForkJoinRegion>,
     /// Work of the runtime's threads that is in no region that is known.
     pub elsewhere: u64,
     /// Time on the elapsed-weighted critical path of threads that neither call regions nor belong to a team.
@@ -192,10 +192,10 @@ impl<'a> RegionTimes<'a> {
     }
 
     fn into_regions(self, charges: &[Charge]) -> ParallelRegions {
-        let mut regions: BTreeMap<PlaceId, ParallelRegion> = BTreeMap::new();
+        let mut regions: BTreeMap<PlaceId, ForkJoinRegion> = BTreeMap::new();
         for (&(site, _), times) in &self.callers {
             let RegionWork { work, shared, nested } = self.works.get(&site).copied().unwrap_or_default();
-            let region = regions.entry(site).or_insert(ParallelRegion {
+            let region = regions.entry(site).or_insert(ForkJoinRegion {
                 site,
                 elapsed: 0,
                 elapsed_of_others: 0,
@@ -214,7 +214,7 @@ impl<'a> RegionTimes<'a> {
         let is_beside =
             |charge: &&Charge| !callers.contains(&charge.thread) && !self.team.contains(&charge.thread);
         let beside = charges.iter().filter(is_beside).map(|charge| charge.measures.critical_elapsed).sum();
-        let mut regions: Vec<ParallelRegion> = regions.into_values().collect();
+        let mut regions: Vec<ForkJoinRegion> = regions.into_values().collect();
         regions.sort_by_key(|region| (std::cmp::Reverse(region.elapsed), region.site));
         ParallelRegions { regions, elsewhere: self.elsewhere, beside }
     }
@@ -241,8 +241,8 @@ mod tests {
         let drawn = Drawn::new(drawing);
         let found = parallel_regions(&drawn.analysis.charges, &drawn.timelines.paths);
         let line = |site: PlaceId| drawn.timelines.paths.all_places()[site.0 as usize].line;
-        let told = |region: &ParallelRegion| {
-            let ParallelRegion { elapsed, elapsed_of_others, work, shared, runtime, .. } = *region;
+        let told = |region: &ForkJoinRegion| {
+            let ForkJoinRegion { elapsed, elapsed_of_others, work, shared, runtime, .. } = *region;
             (line(region.site), [elapsed, elapsed_of_others, work, shared, runtime])
         };
         (found.regions.iter().map(told).collect(), found.elsewhere, found.beside)

@@ -50,7 +50,7 @@ pub struct CollectorRefusal {
 }
 
 /// How to collect, whichever the collector.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// Timer samples a second and processor.
     pub hertz: u32,
@@ -60,6 +60,8 @@ pub struct Settings {
     pub frame_pointers: bool,
     /// Every call of an instrumented procedure.
     pub calls: bool,
+    /// The program passes messages by MPI.
+    pub messages: bool,
     /// The program is executed by an emulator: nothing may be put into the code of its libraries, which the emulator would
     /// take for the program's instructions.
     pub is_emulated: bool,
@@ -68,8 +70,7 @@ pub struct Settings {
 /// Which collectors this machine permits, best first; each is opened for a moment to find out.
 #[must_use]
 pub fn probe() -> Vec<CollectorAvailability> {
-    let settings =
-        Settings { hertz: 97, stack_bytes: 1024, frame_pointers: true, calls: false, is_emulated: false };
+    let settings = Settings { hertz: 97, stack_bytes: 1024, frame_pointers: true, ..Settings::default() };
     let probe = |step: &LadderCollector| step.availability((step.open)(&settings).map(drop));
     let agent = AgentCollector::open(agent_mode(&settings, true), AgentPart::Whole, None).map(drop);
     let agent = agent_availability(agent.map_err(|error| agent_refusal(&error)));
@@ -202,6 +203,7 @@ fn agent_mode(settings: &Settings, waits: bool) -> Mode {
     Mode {
         waits,
         calls: settings.calls,
+        messages: settings.messages,
         frame_pointers: settings.frame_pointers,
         stack_bytes: settings.stack_bytes.min(MOST_STACK_BYTES) & !7,
     }

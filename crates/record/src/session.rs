@@ -29,7 +29,7 @@ use crate::snapshots::Snapshots;
 use crate::source_copies::{NamedSources, ProgramUser};
 use crate::start_gate::StartGate;
 use crate::waits_at_attach::switch_before;
-use crate::{attach, mpi, stack_choice};
+use crate::{attach, stack_choice};
 
 /// Timer samples a second and processor, where nothing else is asked for. A sample costs the program up to 10 µs in
 /// a virtual machine, most of it the timer interrupt itself: at this rate less than 1 % of its CPU time.
@@ -199,8 +199,7 @@ fn record_command(
     let suspended = Suspended::launch(emulated.as_ref().map_or(&command, |emulated| &emulated.command))?;
     let inside = match options {
         RecordOptions { locks: true, .. } | RecordOptions { calls: true, .. } => AgentUse::Always,
-        // In an emulator the agent would see the emulator.
-        _ if emulated.is_none() && (options.mpi || mpi::is_used_by(command.file())) => AgentUse::Mpi,
+        _ if settings.messages => AgentUse::Mpi,
         _ => AgentUse::WhereNeeded,
     };
     let sampling = sampling(options, &settings);

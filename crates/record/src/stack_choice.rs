@@ -8,6 +8,7 @@ use std::path::Path;
 use longpole_symbols::{FramePointers, has_frame_pointers};
 
 use crate::collector_choice::Settings;
+use crate::mpi;
 use crate::session::{AccessSource, DEFAULT_HERTZ, RecordOptions};
 
 /// Where the program and its libraries have frame pointers; the C library does not count.
@@ -51,7 +52,9 @@ pub(crate) fn settings(options: &RecordOptions, program: &Path) -> Settings {
     };
     let stack_bytes = options.stack_bytes.unwrap_or(chosen);
     let is_emulated = options.accesses == Some(AccessSource::Emulated);
-    Settings { hertz, stack_bytes, frame_pointers, calls: options.calls, is_emulated }
+    // In an emulator the agent would see the emulator.
+    let messages = !is_emulated && (options.mpi || mpi::is_used_by(program));
+    Settings { hertz, stack_bytes, frame_pointers, calls: options.calls, messages, is_emulated }
 }
 
 /// What has to be known of call paths where so many bytes go with a stack.

@@ -54,6 +54,8 @@ structure! {
     "activity" Text "Activity" "What the processor did: `useful` work of the program, the `kernel` on its behalf, `spinning`, the `collector` in the program, `other programs`, `ready elsewhere` (free, while the thread that it got next was ready), `idle`.";
     "by" Text "By" "`MPI`, or `stream`: TCP and unix sockets and pipes, matched by byte position.";
     "from" Text "From" "The rank or process that sent, or that the other waited for; of `communication`, whose writes were behind the transfers: a list of `procedure` with `percent` of their cost.";
+    "from_machine" Text "From machine" "The machine of `from`, where there are several.";
+    "to_machine" Text "To machine" "The machine of `to`, where there are several.";
     "through" Text "Through" "The synchronisation at which the copies became invalid, or `unordered`: a list of `object` with `percent` of the transfers' cost.";
     "requests" Count "Requests" "Accesses of a thread to a unit (a cache line, a page) of which it has no valid copy, in the simulation.";
     "transfers" Count "Transfers" "Requests that are not the thread's first reference to the unit: another thread's write took its copy.";

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use longpole_metrics::Charge;
-use longpole_trace::{Cause, Evidence, MessageTraffic, PathId, Procedure};
+use longpole_trace::{Cause, Evidence, PathId, Procedure};
 
 use crate::findings::threshold::{
     FEW_OBSERVATIONS, LOSSES, LOSSES_LEAD, OVERHEAD, RECORDER, TIMER_OFF, TIMER_SAMPLES, UNKNOWN_WAITS,
@@ -11,7 +11,7 @@ use crate::findings::threshold::{
 };
 use crate::input::ReportTables;
 use crate::quantity::{count_of, grouped, percent, percent_text, seconds, time_text};
-use crate::termination;
+use crate::{mpi_evidence, termination};
 
 /// The evidence as JSON shows it.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
@@ -27,6 +27,9 @@ pub struct Facts {
     /// Entries and exits of instrumented procedures that were lost; absent where none were.
     #[serde(skip_serializing_if = "is_none")]
     pub lost_calls: u64,
+    /// Calls of MPI that were lost; absent where none were.
+    #[serde(skip_serializing_if = "is_none")]
+    pub lost_communications: u64,
     /// Stacks lost of events that are there.
     pub lost_stacks: u64,
     /// Wakes without a sleeper, switch-ins without a wake.
@@ -58,6 +61,7 @@ impl Facts {
             samples: evidence.samples,
             lost_events: lost(evidence),
             lost_calls: evidence.lost_calls,
+            lost_communications: evidence.lost_communications,
             lost_stacks: evidence.lost_stacks,
             unmatched_wakes: evidence.unmatched_wakes,
             unsymbolised_percent: round(unsymbolised(input).0),
@@ -73,29 +77,6 @@ impl Facts {
 #[allow(clippy::trivially_copy_pass_by_ref)] // As serde calls it.
 fn is_none(count: &u64) -> bool {
     *count == 0
-}
-
-/// Calls of MPI that are not understood are said where they take more than this part of the run.
-const NOT_UNDERSTOOD: u64 = 50;
-
-/// Functions of which the calls are named.
-const NAMED_FUNCTIONS: usize = 8;
-
-/// The functions of calls that are not understood, how many calls, and how long they took.
-pub(crate) fn not_understood_calls(traffic: &MessageTraffic) -> String {
-    let all = &traffic.not_understood;
-    let mut said: Vec<String> = all
-        .iter()
-        .take(NAMED_FUNCTIONS)
-        .map(|function| {
-            let took = time_text(function.nanoseconds);
-            format!("{}, {}, {took}", function.name, count_of(function.calls, "call"))
-        })
-        .collect();
-    if all.len() > NAMED_FUNCTIONS {
-        said.push(format!("and {} more", all.len() - NAMED_FUNCTIONS));
-    }
-    said.join("; ")
 }
 
 /// Everything the collector lost but stacks and calls.
@@ -127,6 +108,7 @@ pub(crate) fn warnings(input: &ReportTables<'_>) -> Vec<String> {
     let evidence = input.evidence;
     let mut warnings = Vec::new();
     warn_of_losses(evidence, &mut warnings);
+    warnings.extend(mpi_evidence::lost_calls(evidence));
     warnings.extend(termination::ended_by_signal(evidence));
     if evidence.lost_calls > 0 {
         warnings.push(format!(
@@ -149,14 +131,7 @@ pub(crate) fn warnings(input: &ReportTables<'_>) -> Vec<String> {
     if unexplained > UNKNOWN_WAITS && is_long {
         warnings.push(format!("of {} of the waiting no cause is known", percent_text(unexplained)));
     }
-    let not_understood: u64 =
-        evidence.messages.not_understood.iter().map(|function| function.nanoseconds).sum();
-    if NOT_UNDERSTOOD * not_understood > input.analysis.elapsed {
-        let functions = not_understood_calls(&evidence.messages);
-        warnings.push(format!(
-            "calls of MPI that are not understood count as waiting, for nobody knows whom: {functions}"
-        ));
-    }
+    warnings.extend(mpi_evidence::much_not_understood(input));
     if let Some(overhead) = overhead_percent(input).filter(|&overhead| overhead > OVERHEAD) {
         let share = percent_text(overhead);
         warnings

@@ -39,6 +39,7 @@ mod input;
 mod instances;
 mod layout_change;
 mod layout_suggestion;
+mod mpi_evidence;
 mod name;
 mod needs;
 mod phase;

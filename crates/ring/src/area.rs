@@ -1,9 +1,11 @@
 //! What belongs to one thread in the shared memory.
 
 use crate::atomic::{AtomicU32, AtomicU64, Ordering};
-use crate::event::{EventWords, RingEventKind, call_event, is_call};
+use crate::copies::StackCopies;
+use crate::event::{EventWords, RingEventKind, call_event};
 use crate::header::Mode;
 use crate::holds::ThreadHolds;
+use crate::loss::LossCounters;
 use crate::profile::ProfileStack;
 use crate::ring::Ring;
 use crate::state::PublishedState;
@@ -14,8 +16,8 @@ pub const AREA_BYTES: usize = 256 * 1024;
 const RING_WORDS: usize = 16 * 1024;
 /// Words of its long ring.
 const LONG_RING_WORDS: usize = 256 * 1024;
-/// Bytes of a long ring with its counters, a multiple of the size of pages.
-pub const LONG_RING_BYTES: usize = LONG_RING_WORDS * 8 + 4096;
+/// Bytes of what follows an area with a long ring, a multiple of the size of pages.
+pub const LONG_RING_BYTES: usize = LONG_RING_WORDS * 8 + 24 * 1024;
 /// Keys of stacks that a thread remembers to have told.
 const KNOWN_STACKS: usize = 512;
 
@@ -51,10 +53,21 @@ pub enum RingLength {
 impl RingLength {
     /// That of threads that tell this.
     #[must_use]
-    pub fn of(mode: Mode) -> RingLength {
-        if mode.calls { RingLength::Long } else { RingLength::Short }
+    pub const fn of(mode: Mode) -> RingLength {
+        if mode.calls || mode.messages { RingLength::Long } else { RingLength::Short }
     }
 }
+
+/// What follows an area with a long ring.
+#[repr(C)]
+#[derive(Debug)]
+struct LongPart {
+    ring: Ring<LONG_RING_WORDS>,
+    copies: StackCopies,
+}
+
+#[cfg(not(all(loom, test)))]
+const _: () = assert!(size_of::<LongPart>() <= LONG_RING_BYTES);
 
 /// One thread's part of the shared memory.
 #[repr(C, align(64))]
@@ -66,12 +79,8 @@ pub struct Area {
     ended: AtomicU32,
     /// 1 where a long ring follows, which is used instead of the area's own.
     is_long: AtomicU32,
-    /// Events that found no room.
-    lost: AtomicU64,
-    /// How many of them were calls of instrumented procedures and returns.
-    lost_calls: AtomicU64,
-    /// How many of them the thread has told of.
-    lost_told: AtomicU64,
+    /// What found no room.
+    pub losses: LossCounters,
     /// Highest and lowest address of the thread's stack; 0 where they are not known.
     stack_top: AtomicU64,
     stack_bottom: AtomicU64,
@@ -96,9 +105,7 @@ impl Area {
             owner: AtomicU64::new(0),
             ended: AtomicU32::new(0),
             is_long: AtomicU32::new(0),
-            lost: AtomicU64::new(0),
-            lost_calls: AtomicU64::new(0),
-            lost_told: AtomicU64::new(0),
+            losses: LossCounters::new(),
             stack_top: AtomicU64::new(0),
             stack_bottom: AtomicU64::new(0),
             state: PublishedState::default(),
@@ -125,12 +132,24 @@ impl Area {
     }
 
     #[inline]
-    fn long_ring(&self) -> Option<&Ring<LONG_RING_WORDS>> {
+    fn long_part(&self) -> Option<&LongPart> {
         if self.is_long.load(Ordering::Acquire) == 0 {
             return None;
         }
         // SAFETY: whoever has set the flag vouches for the memory, all words of which are atomic.
         Some(unsafe { &*core::ptr::from_ref(self).byte_add(AREA_BYTES).cast() })
+    }
+
+    #[inline]
+    fn long_ring(&self) -> Option<&Ring<LONG_RING_WORDS>> {
+        self.long_part().map(|part| &part.ring)
+    }
+
+    /// Copies of the stacks that the thread told last, where it tells much.
+    #[inline]
+    #[must_use]
+    pub fn copies(&self) -> Option<&StackCopies> {
+        self.long_part().map(|part| &part.copies)
     }
 
     /// The ring as the recorder knows it. What the area says of it can be overwritten by the program.
@@ -200,9 +219,7 @@ impl Area {
             None => self.ring.reset(),
         }
         self.is_long.store(0, Ordering::Relaxed);
-        self.lost.store(0, Ordering::Relaxed);
-        self.lost_calls.store(0, Ordering::Relaxed);
-        self.lost_told.store(0, Ordering::Relaxed);
+        self.losses.reset();
         // Memory that was never written to is none yet.
         if self.knows_stacks.swap(0, Ordering::Relaxed) != 0 {
             self.known_stacks.iter().for_each(|key| key.store(0, Ordering::Relaxed));
@@ -218,14 +235,31 @@ impl Area {
         self.push_parts(event, &[])
     }
 
+    /// The same, inside of the caller: for events that are many.
+    #[inline(always)]
+    pub fn push_here<const WORDS: usize>(&self, event: &[u64; WORDS]) -> bool {
+        let is_written = !self.losses.has_gap()
+            && match self.long_ring() {
+                Some(ring) => ring.push_parts(event, &[]),
+                None => self.ring.push_parts(event, &[]),
+            };
+        is_written || self.push_late(event)
+    }
+
+    /// The same where there was no room.
+    #[cold]
+    #[inline(never)]
+    fn push_late(&self, event: &[u64]) -> bool {
+        self.push_parts(event, &[])
+    }
+
     /// The same for an event whose words lie in two places.
     #[inline]
     pub fn push_parts(&self, event: &[u64], rest: &[u64]) -> bool {
-        let lost = self.lost.load(Ordering::Relaxed);
-        let is_gap_told = lost == self.lost_told.load(Ordering::Relaxed) || self.tell_gap(lost, event);
+        let is_gap_told = !self.losses.has_gap() || self.tell_gap(event);
         let is_written = is_gap_told && self.write(event, rest);
         if !is_written {
-            self.lose(lost, event);
+            self.losses.lose(event);
         }
         is_written
     }
@@ -240,16 +274,23 @@ impl Area {
         }
     }
 
+    /// Whether events of so many words in all still find room: of the thread that writes, until it has written them.
     #[inline]
-    fn lose(&self, lost: u64, event: &[u64]) {
-        if event.first().is_some_and(|&first| is_call(first)) {
-            self.lost_calls.store(self.lost_calls.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    #[must_use]
+    pub fn has_room(&self, words: usize) -> bool {
+        match self.long_ring() {
+            Some(ring) => ring.room() >= words,
+            None => self.ring.room() >= words,
         }
-        // After the calls among them: who reads in the other order takes no call for another event.
-        self.lost.store(lost.wrapping_add(1), Ordering::Release);
     }
 
-    #[inline]
+    /// Counts a call of MPI as lost, of which nothing is told.
+    #[cold]
+    pub fn lose_communication(&self) {
+        self.losses.lose_communication();
+    }
+
+    #[inline(never)]
     fn write(&self, event: &[u64], rest: &[u64]) -> bool {
         match self.long_ring() {
             Some(ring) => ring.push_parts(event, rest),
@@ -257,44 +298,33 @@ impl Area {
         }
     }
 
-    /// Tells before an event that so many were lost since the beginning.
+    /// Tells before an event what was lost before it.
     #[cold]
-    fn tell_gap(&self, lost: u64, event: &[u64]) -> bool {
-        let count = lost.wrapping_sub(self.lost_told.load(Ordering::Relaxed));
+    fn tell_gap(&self, event: &[u64]) -> bool {
+        let (count, has_communications) = self.losses.untold();
         let time = event.get(1).copied().unwrap_or(0);
-        let is_written = self.write(&call_event(RingEventKind::Lost, count, time, 0), &[]);
+        let gap = call_event(RingEventKind::Lost, count, time, u32::from(has_communications));
+        let is_written = self.write(&gap, &[]);
         if is_written {
-            self.lost_told.store(lost, Ordering::Relaxed);
+            self.losses.tell();
         }
         is_written
     }
 
-    /// Events that found no room, since the beginning.
+    /// Whether this stack is known as told.
+    #[inline]
     #[must_use]
-    pub fn lost(&self) -> u64 {
-        self.lost.load(Ordering::Acquire)
-    }
-
-    /// How many of them were calls of instrumented procedures and returns.
-    #[must_use]
-    pub fn lost_calls(&self) -> u64 {
-        self.lost_calls.load(Ordering::Relaxed)
-    }
-
-    /// Whether events were lost that the thread has not told of yet.
-    #[must_use]
-    pub fn has_gap(&self) -> bool {
-        self.lost.load(Ordering::Relaxed) != self.lost_told.load(Ordering::Relaxed)
+    pub fn knows_stack(&self, key: u64) -> bool {
+        self.known_stacks[key as usize % KNOWN_STACKS].load(Ordering::Relaxed) == key
     }
 
     /// Notes that a stack was told; `false` where it is known as told.
     pub fn tell_stack(&self, key: u64) -> bool {
-        let known = &self.known_stacks[key as usize % KNOWN_STACKS];
-        if known.load(Ordering::Relaxed) == key {
+        if self.knows_stack(key) {
             return false;
         }
         self.knows_stacks.store(1, Ordering::Relaxed);
-        known.store(key, Ordering::Relaxed);
+        self.known_stacks[key as usize % KNOWN_STACKS].store(key, Ordering::Relaxed);
         true
     }
 
@@ -348,9 +378,9 @@ mod tests {
         assert_eq!(kinds(&area).len() as u64, accepted);
         assert!(area.push(&event::<2>(RingEventKind::Ends, 77, 9, &[])));
         assert_eq!(
-            (kinds(&area), area.lost()),
+            (kinds(&area), area.losses.all()),
             (vec![(RingEventKind::Lost, 3), (RingEventKind::Ends, 77)], 3)
         );
-        assert_eq!(area.lost_calls(), 1);
+        assert_eq!(area.losses.calls(), 1);
     }
 }

@@ -61,7 +61,8 @@ numbered! {
         Calls = 19,
         /// The thread left an instrumented procedure. As [`RingEventKind::Calls`].
         Returns = 20,
-        /// Before this event others found no room. Subject: how many. Word 1: see [`call_event`].
+        /// Before this event others found no room. Subject: how many. Word 1: see [`call_event`]; the depth is 1 where calls of MPI
+        /// were among them.
         Lost = 21,
         /// What trial calls took amid other work, which goes on meanwhile as far as the processor can. Subject: ticks of
         /// all. Word 2: how many.
@@ -85,12 +86,12 @@ numbered! {
         /// The thread signals a condition, whether or not any thread waits. Subject: the condition. Word 2: 1 where it is
         /// to all that wait.
         Signals = 30,
-        /// The thread enters a call of MPI. Subject: the communicator's handle, 0 for none. Word 2: [`crate::MpiCall`]; 3:
-        /// rank of the other end or the root in its low half, tag above, both signed; 4: bytes, or the request that the call is
-        /// about; 5: key of the stack.
+        /// The thread enters a call of MPI. Subject: the communicator's handle, 0 for none. Word 2: [`crate::MpiCall`] in its
+        /// lowest 8 bits, above them bytes, or the request that the call is about; 3: rank of the other end or the root in its low half,
+        /// tag above, both signed; 4: key of the stack.
         Communicates = 31,
-        /// The thread leaves that call. Subject: the request that it made, 0 for none. Word 2: 1 where it succeeded; 3:
-        /// source in its low half, tag above; 4: bytes.
+        /// The thread leaves that call. Subject: the request that it made, 0 for none. Word 2: 1 where it succeeded. Where
+        /// that is known, 3: source in its low half, tag above; 4: bytes.
         Communicated = 32,
         /// A request is complete, as the call says that the thread is about to leave. Subject: the request. Words 2 to 4 as of
         /// [`RingEventKind::Communicated`]; word 2 is 0 where it was cancelled.
@@ -113,6 +114,8 @@ numbered! {
         /// The process has neighbours in a communicator. Subject: its handle. Word 2: how many of them send to it in the low
         /// half, how many it sends to above; 3…: their ranks, two a word.
         Neighbours = 40,
+        /// The thread has waited for room in its ring. Subject: 0. Word 2: nanoseconds; 3: of these on a processor.
+        Delayed = 41,
     }
 }
 
@@ -127,6 +130,11 @@ pub(crate) const fn first_word(kind: u8, length: usize, subject: u64) -> u64 {
 pub(crate) const fn is_call(first: u64) -> bool {
     let kind = first & ((1 << KIND_BITS) - 1);
     kind == RingEventKind::Calls as u64 || kind == RingEventKind::Returns as u64
+}
+
+/// Whether the event that begins so is the begin of a call of MPI.
+pub(crate) const fn is_communication(first: u64) -> bool {
+    first & ((1 << KIND_BITS) - 1) == RingEventKind::Communicates as u64
 }
 
 /// Words of the event that begins so.

@@ -26,6 +26,8 @@ pub struct Mode {
     pub waits: bool,
     /// Every entry and exit of instrumented procedures as an event.
     pub calls: bool,
+    /// The program passes messages by MPI, of which every call is an event or several.
+    pub messages: bool,
     /// Stacks by frame pointers.
     pub frame_pointers: bool,
     /// Bytes of memory that go with a stack, a multiple of 8.
@@ -35,6 +37,7 @@ pub struct Mode {
 const WAITS: u32 = 1;
 const CALLS: u32 = 2;
 const FRAME_POINTERS: u32 = 4;
+const MESSAGES: u32 = 8;
 
 /// The header.
 #[repr(C, align(64))]
@@ -87,8 +90,10 @@ impl AgentHeader {
     /// The recorder opens the memory for agents.
     pub fn open(&self, mode: Mode, clock: EventClock, row_age: u64) {
         let flag = |is_set, bit| if is_set { bit } else { 0 };
-        let flags =
-            flag(mode.waits, WAITS) | flag(mode.calls, CALLS) | flag(mode.frame_pointers, FRAME_POINTERS);
+        let flags = flag(mode.waits, WAITS)
+            | flag(mode.calls, CALLS)
+            | flag(mode.frame_pointers, FRAME_POINTERS)
+            | flag(mode.messages, MESSAGES);
         self.mode.store(flags, Ordering::Relaxed);
         self.stack_bytes.store(mode.stack_bytes, Ordering::Relaxed);
         self.clock.store(u32::from(clock == EventClock::TimeStampCounter), Ordering::Relaxed);
@@ -123,6 +128,7 @@ impl AgentHeader {
         Mode {
             waits: flags & WAITS != 0,
             calls: flags & CALLS != 0,
+            messages: flags & MESSAGES != 0,
             frame_pointers: flags & FRAME_POINTERS != 0,
             stack_bytes: self.stack_bytes.load(Ordering::Relaxed),
         }

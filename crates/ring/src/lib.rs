@@ -3,8 +3,9 @@
 //!
 //! The recorder makes the memory (a file without a name); the agent of each process maps it. Every thread of the
 //! program has an [`Area`] of its own: a [`Ring`] of events that it alone writes and the recorder alone reads, and
-//! what it publishes of itself for a sampling thread ([`PublishedState`], [`ProfileStack`]). Nobody ever waits for
-//! anybody: where there is no room an event is counted as lost.
+//! what it publishes of itself for a sampling thread ([`PublishedState`], [`ProfileStack`]). Where there is no room an event
+//! is counted as lost. Nobody waits for anybody, but a call of MPI for room, for a bounded time: a message that is lost makes
+//! the order of all later ones unknown.
 //!
 //! Every word of the memory is atomic, since the other side is another process; either side can be killed at any
 //! instruction and leaves the other a readable memory.
@@ -12,9 +13,11 @@
 
 mod area;
 mod atomic;
+mod copies;
 mod event;
 mod header;
 mod holds;
+mod loss;
 mod mpi;
 mod numbered;
 mod pool;
@@ -23,12 +26,16 @@ mod ring;
 mod state;
 
 pub use area::{AREA_BYTES, Area, AreaStatus, LONG_RING_BYTES, Owner, RingLength};
+pub use copies::StackCopies;
 pub use event::{
     DEEPEST_CALL, EventWords, LONGEST_EVENT, RingEvent, RingEventKind, call_event, event, event_in,
 };
 pub use header::{AgentHeader, EventClock, MAGIC, Mode, VERSION, WAITER_COUNTERS};
 pub use holds::{HOLD_ROWS, HoldRow, LockAcquisition, MOST_HELD, ThreadHolds, UNTIMED};
-pub use mpi::{MPI_ANY, MPI_NO_PROCESS, MpiCall, rank_and_tag, split_rank_and_tag};
+pub use loss::LossCounters;
+pub use mpi::{
+    MPI_ANY, MPI_NO_PROCESS, MpiCall, call_and_bytes, rank_and_tag, split_call_and_bytes, split_rank_and_tag,
+};
 pub use pool::{AREAS, AreaPool};
 pub use profile::{EntryPlace, MOST_FRAMES, ProfileStack};
 pub use ring::Ring;
@@ -44,10 +51,13 @@ pub const fn memory_bytes(mode: Mode) -> usize {
     HEADER_BYTES + AREAS * stride(mode)
 }
 
-/// Bytes from one area to the next: threads that tell of every call have a long ring beside theirs.
+/// Bytes from one area to the next: threads that tell of every call, or pass messages, have a long ring beside theirs.
 #[must_use]
 pub const fn stride(mode: Mode) -> usize {
-    if mode.calls { AREA_BYTES + LONG_RING_BYTES } else { AREA_BYTES }
+    match RingLength::of(mode) {
+        RingLength::Long => AREA_BYTES + LONG_RING_BYTES,
+        RingLength::Short => AREA_BYTES,
+    }
 }
 
 const _: () = assert!(size_of::<AgentHeader>() <= HEADER_BYTES);

@@ -88,6 +88,21 @@ pub const MPI_ANY: i32 = i32::MIN;
 /// A rank that stands for no process.
 pub const MPI_NO_PROCESS: i32 = i32::MIN + 1;
 
+const CALL_BITS: u32 = 8;
+
+/// Packs a call and a length or request, of which 56 bits are kept, into a word.
+#[must_use]
+#[inline]
+pub const fn call_and_bytes(call: MpiCall, bytes: u64) -> u64 {
+    call as u64 | bytes << CALL_BITS
+}
+
+/// The call and the length or request that a word holds; `None` where it is of no known kind.
+#[must_use]
+pub fn split_call_and_bytes(word: u64) -> Option<(MpiCall, u64)> {
+    Some((MpiCall::of(word as u8)?, word >> CALL_BITS))
+}
+
 /// Packs a rank and a tag into a word.
 #[must_use]
 #[inline]

@@ -46,7 +46,7 @@ impl<const WORDS: usize> Ring<WORDS> {
     }
 
     /// The same for an event whose words lie in two places.
-    #[inline]
+    #[inline(always)]
     pub fn push_parts(&self, event: &[u64], rest: &[u64]) -> bool {
         let head = self.head.0.load(Ordering::Relaxed);
         // Pairs with the reader's release: what it has read it no longer looks at.
@@ -55,13 +55,32 @@ impl<const WORDS: usize> Ring<WORDS> {
         if head.wrapping_sub(tail) + length > WORDS as u64 {
             return false;
         }
-        for (index, &word) in event.iter().chain(rest).enumerate() {
-            let at = (head.wrapping_add(index as u64) & Self::MASK) as usize;
-            self.words[at].store(word, Ordering::Relaxed);
+        let at = (head & Self::MASK) as usize;
+        if let Some(places) = self.words.get(at..at + length as usize) {
+            let (first, second) = places.split_at(event.len());
+            Self::store(first, event);
+            Self::store(second, rest);
+        } else {
+            self.store_around(at, event, rest);
         }
         self.head.0.store(head.wrapping_add(length), Ordering::Release);
         self.prepare(head);
         true
+    }
+
+    /// Stores words that go on at the beginning.
+    #[cold]
+    fn store_around(&self, at: usize, event: &[u64], rest: &[u64]) {
+        for (index, &word) in event.iter().chain(rest).enumerate() {
+            self.words[(at + index) & Self::MASK as usize].store(word, Ordering::Relaxed);
+        }
+    }
+
+    #[inline]
+    fn store(places: &[AtomicU64], words: &[u64]) {
+        for (place, &word) in places.iter().zip(words) {
+            place.store(word, Ordering::Relaxed);
+        }
     }
 
     /// Has the processor fetch the line of memory that is written to some events later: the reader has read it last, on

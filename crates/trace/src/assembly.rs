@@ -283,6 +283,7 @@ fn add_counts(evidence: &mut Evidence, inventory: &Inventory) {
     evidence.lost_stacks += counts.lost_stacks;
     evidence.lost_threads += counts.lost_threads;
     evidence.lost_calls += counts.lost_calls;
+    evidence.lost_communications += counts.lost_communications;
     evidence.defects.torn_bytes += inventory.defects.torn_bytes;
     evidence.defects.damaged_chunks += inventory.defects.damaged_chunks;
     evidence.defects.undecodable_chunks += inventory.defects.undecodable_chunks;

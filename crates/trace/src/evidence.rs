@@ -30,6 +30,8 @@ pub struct Evidence {
     pub lost_threads: u64,
     /// Entries and exits of instrumented procedures that the collector lost: their time is their callers'.
     pub lost_calls: u64,
+    /// Calls of MPI that were lost; their events are among the lost ones.
+    pub lost_communications: u64,
     /// Waits that ended without a recorded wake.
     pub unmatched_wakes: u64,
     /// Waits ended by an interrupt: a device, a timer, a packet. Nobody's work enabled the thread.

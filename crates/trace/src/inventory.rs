@@ -48,6 +48,7 @@ pub(crate) struct EventCounts {
     pub(crate) lost_stacks: u64,
     pub(crate) lost_threads: u64,
     pub(crate) lost_calls: u64,
+    pub(crate) lost_communications: u64,
 }
 
 /// One thread, as the first reading finds it.
@@ -124,6 +125,7 @@ impl Inventory {
                     LossKind::Stacks => &mut self.counts.lost_stacks,
                     LossKind::Threads => &mut self.counts.lost_threads,
                     LossKind::Calls => &mut self.counts.lost_calls,
+                    LossKind::Communications => &mut self.counts.lost_communications,
                 };
                 *lost = lost.saturating_add(count);
                 return;

@@ -10,6 +10,8 @@ use crate::program::Program;
 /// The messages of a run, and how many of them are known at both ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MessageTraffic {
+    /// Calls of MPI that were recorded.
+    pub calls: u64,
     /// Messages of which both ends were recorded.
     pub matched: u64,
     /// Messages that were sent, and not seen to be received.

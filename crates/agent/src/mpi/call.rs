@@ -2,12 +2,12 @@
 
 use core::ffi::c_int;
 
-use longpole_ring::{MPI_ANY, MpiCall, RingEventKind, event, event_in, rank_and_tag};
+use longpole_ring::{MPI_ANY, MpiCall, RingEventKind, call_and_bytes, event, event_in, rank_and_tag};
 
 use super::Word;
 use super::abi::{MpiAbi, StatusValues, abi};
 use super::language::Language;
-use super::polls;
+use super::{polls, room};
 use crate::openmp::entry::EntryPoint;
 use crate::stack::{self, HookFrame};
 use crate::thread::CurrentThread;
@@ -49,7 +49,8 @@ pub(super) struct ToldCall {
 }
 
 impl ToldCall {
-    /// The thread is about to make a call; `None` where it goes unrecorded, or where the call is part of another one.
+    /// The thread is about to make a call; `None` where it goes unrecorded, where the call is part of another one,
+    /// or where there is no room to tell of it.
     #[inline(never)]
     pub(super) fn new(at: HookFrame, language: Language, is_wide: bool) -> Option<ToldCall> {
         let me = CurrentThread::get()?;
@@ -59,6 +60,9 @@ impl ToldCall {
         }
         let caller = at.caller();
         let abi = abi(caller)?;
+        if !room::is_there(me) {
+            return None;
+        }
         depth.set(1);
         // What waits inside is part of it.
         me.with(|area| area.state.enter());
@@ -77,8 +81,8 @@ impl ToldCall {
         let subject = self.abi.handle(communicator);
         self.me.with(|area| {
             let key = stack::tell(area, self.me.header(), time, at);
-            let rest = [call as u64, rank_and_tag(peer, tag), bytes, key];
-            area.push(&event::<6>(RingEventKind::Communicates, subject, time, &rest));
+            let rest = [call_and_bytes(call, bytes), rank_and_tag(peer, tag), key];
+            area.push_here(&event::<5>(RingEventKind::Communicates, subject, time, &rest));
         });
     }
 
@@ -86,7 +90,7 @@ impl ToldCall {
     pub(super) fn completes(self, request: u64, status: StatusValues) {
         let now = self.me.now();
         let rest = [u64::from(!status.is_cancelled), rank_and_tag(status.source, status.tag), status.bytes];
-        self.me.with(|area| area.push(&event::<5>(RingEventKind::Completes, request, now, &rest)));
+        self.me.with(|area| area.push_here(&event::<5>(RingEventKind::Completes, request, now, &rest)));
     }
 
     /// Tells that the process found a message, and took it with this handle, if any.
@@ -94,7 +98,7 @@ impl ToldCall {
         let now = self.me.now();
         let subject = self.abi.handle(communicator);
         let rest = [handle, rank_and_tag(status.source, status.tag), status.bytes];
-        self.me.with(|area| area.push(&event::<5>(RingEventKind::Probed, subject, now, &rest)));
+        self.me.with(|area| area.push_here(&event::<5>(RingEventKind::Probed, subject, now, &rest)));
     }
 
     /// Tells that a request begins that was prepared before.
@@ -112,8 +116,15 @@ impl ToldCall {
     /// The same of a part of the call.
     pub(super) fn ends(self, result: c_int, request: u64, status: StatusValues) {
         let now = self.me.now();
-        let rest = [u64::from(result == 0), rank_and_tag(status.source, status.tag), status.bytes];
-        self.me.with(|area| area.push(&event::<5>(RingEventKind::Communicated, request, now, &rest)));
+        let is_ok = u64::from(result == 0);
+        self.me.with(|area| {
+            // Where nothing is known of what came, nothing is said of it.
+            if status == StatusValues::UNKNOWN {
+                return area.push_here(&event::<3>(RingEventKind::Communicated, request, now, &[is_ok]));
+            }
+            let rest = [is_ok, rank_and_tag(status.source, status.tag), status.bytes];
+            area.push_here(&event::<5>(RingEventKind::Communicated, request, now, &rest))
+        });
     }
 
     /// The thread is out of the call.

@@ -87,10 +87,12 @@ pub(super) enum Shape {
 
 /// Most details of a shape.
 const MOST_DETAILS: usize = 8;
-/// A detail that a function lacks.
-const ABSENT: u8 = u8::MAX;
 /// Most arguments of a function, with the result of Fortran's.
 const MOST_WORDS: usize = 14;
+/// Room for them, and for what a function lacks: a power of two.
+const ROOM: usize = 16;
+/// A detail that a function lacks: where always 0 is.
+const ABSENT: u8 = ROOM as u8 - 1;
 /// Of these come in registers.
 const IN_REGISTERS: usize = 6;
 
@@ -274,7 +276,7 @@ pub(super) unsafe extern "C-unwind" fn enter() {
 /// The real function, and what it is to be called with.
 struct RealCall {
     address: *mut c_void,
-    words: [Word; MOST_WORDS],
+    words: [Word; ROOM],
     /// Of these the function takes so many.
     count: usize,
     /// Which of them says where the result goes, in Fortran.
@@ -302,7 +304,7 @@ impl RealCall {
             Word,
             Word,
         ) -> c_int;
-        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = self.words;
+        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, ..] = self.words;
         // What a function takes less than it is given it does not see.
         let result = unsafe {
             if self.count <= IN_REGISTERS {
@@ -322,7 +324,7 @@ impl RealCall {
 
     /// The argument that is this detail of its function; 0 where there is none.
     fn argument(&self, detail: u8) -> Word {
-        self.words.get(usize::from(detail)).copied().unwrap_or(0)
+        self.words[usize::from(detail) % ROOM]
     }
 }
 
@@ -346,7 +348,7 @@ unsafe extern "C-unwind" fn dispatch(
         Language::C => arguments,
         Language::Fortran => arguments + 1 + usize::from(function.hidden),
     };
-    let mut words = [0; MOST_WORDS];
+    let mut words = [0; ROOM];
     unsafe {
         words[..IN_REGISTERS].copy_from_slice(&*registers);
         // Above the hook's frame and the return address.
@@ -383,8 +385,8 @@ unsafe fn tell(
         _ => ABSENT,
     };
     let call_with = &mut |status: Word| {
-        if let Some(word) = real.words.get_mut(usize::from(status_at)) {
-            *word = status;
+        if status_at != ABSENT {
+            real.words[usize::from(status_at) % ROOM] = status;
         }
         unsafe { real.call() }
     };

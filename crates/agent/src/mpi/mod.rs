@@ -17,6 +17,7 @@ pub mod functions;
 mod hook;
 mod language;
 mod polls;
+mod room;
 mod shapes;
 mod topologies;
 mod windows;

@@ -10,6 +10,7 @@ mod machines;
 mod not_understood;
 mod one_sided;
 mod prepared;
+mod stopped;
 
 use crate::support::{Answer, Recording, Session, find, or_skip, programs, skipped};
 use jobs::{Job, MpiImplementation, waited};

@@ -1,7 +1,7 @@
 //! What threads tell through the agent, taken out of its rings.
 
 use longpole_event::{CallDefinition, FileKind, PrimitiveKind};
-use longpole_ring::{MpiCall, RingEvent, WaitKind, split_rank_and_tag};
+use longpole_ring::{MPI_ANY, MpiCall, RingEvent, WaitKind, split_rank_and_tag};
 
 use super::files::DescriptorFile;
 use crate::raw::{RawPrimitive, RawStack};
@@ -50,7 +50,7 @@ pub struct MpiRequest {
 
 impl MpiRequest {
     pub(super) fn of(event: &RingEvent<'_>) -> MpiRequest {
-        let (source, tag) = split_rank_and_tag(event.word(1));
+        let (source, tag) = event.rest.get(1).map_or((MPI_ANY, MPI_ANY), |&word| split_rank_and_tag(word));
         MpiRequest { request: event.subject, is_ok: event.word(0) != 0, source, tag, bytes: event.word(2) }
     }
 }
@@ -135,6 +135,13 @@ pub enum AgentEvent {
     Exits,
     /// Events of the thread were lost: how a wait that it told of went is not known, but it is over.
     Gap,
+    /// Calls of MPI were among them.
+    CommunicationsLost,
+    /// The thread has waited until the reader had made room for what it tells.
+    Delayed {
+        /// For how long it was on a processor meanwhile.
+        nanoseconds: u64,
+    },
     /// The thread begins to wait.
     Waits {
         /// For what.

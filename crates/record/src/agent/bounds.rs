@@ -58,6 +58,11 @@ impl RoundBounds {
         (count.min(MOST_TRIALS), ticks.min(self.ticks()))
     }
 
+    /// How long a thread can have done something, in nanoseconds.
+    pub(super) fn nanoseconds(&self, nanoseconds: u64, ticks: &Ticks) -> u64 {
+        nanoseconds.min(ticks.duration(self.ticks()))
+    }
+
     /// What the holds of a lock at one place can have come to. The time is extrapolated from some of the holds, so it may
     /// be more than has passed, but not by much.
     pub(super) fn row(&self, row: HoldRow) -> HoldRow {

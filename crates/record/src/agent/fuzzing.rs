@@ -17,7 +17,7 @@ const REGION_SHIFT: u32 = 14;
 /// Writes words into the header and the first areas, a round at a time; after each round everything is read and
 /// interpreted. A place is a region (two bits: the header or one of three areas) and a word in it.
 pub fn read_scribbled(rounds: &[Vec<(u16, u64)>]) {
-    let mode = Mode { waits: true, calls: false, frame_pointers: true, stack_bytes: 1024 };
+    let mode = Mode { waits: true, calls: false, messages: true, frame_pointers: true, stack_bytes: 1024 };
     let mut reader = AgentReader::new(mode).expect("memory to share");
     let mut interpreter = Interpreter::new(AgentScope::All);
     let (header, area) = (HEADER_BYTES / 8, stride(mode) / 8);

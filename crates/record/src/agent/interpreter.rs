@@ -155,6 +155,7 @@ impl Interpreter {
                 broadcast,
                 stack: RawStack::None,
             },
+            &AgentEvent::Delayed { nanoseconds } => RawMark::Overhead(nanoseconds),
             AgentEvent::Enters { name, stack } => {
                 RawMark::Enter { place: RawScope::Region(name.clone()), stack: stack.clone(), task: None }
             }

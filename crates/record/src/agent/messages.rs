@@ -8,6 +8,7 @@
 //! Communicators are told apart by a hash of the job, the communicator that they were made from, how many operations there had been
 //! on that, and their first member: all their members come to the same.
 
+mod gaps;
 mod opaque;
 mod persistent;
 mod windows;
@@ -26,6 +27,7 @@ const MOST_REQUESTS: usize = 1_000_000;
 #[derive(Debug, Default)]
 struct MpiMembership {
     id: u64,
+    name: String,
     rank: u32,
     size: u32,
     /// Ranks that the members have in the job; empty where they are the same.
@@ -129,13 +131,8 @@ impl Messages {
         let mut mark = |mark| out(RawKind::Inside { task, mark });
         match told {
             AgentEvent::Communicator(told) => {
-                if let Some(communicator) = self.join(task, told) {
-                    let size = told.size;
-                    let name = match told.parent {
-                        0 => "MPI_COMM_WORLD".to_owned(),
-                        _ => format!("communicator of {size} ranks"),
-                    };
-                    mark(RawMark::CommunicatorName { communicator, name });
+                if let Some(joined) = self.join(task, told) {
+                    mark(RawMark::CommunicatorName { communicator: joined.id, name: joined.name.clone() });
                 }
                 if told.parent == 0 {
                     mark(RawMark::Message(EventKind::Rank { rank: told.rank }));
@@ -169,6 +166,7 @@ impl Messages {
             AgentEvent::Gap if self.calls.remove(&task).is_some() => {
                 mark(RawMark::Message(EventKind::Communicated));
             }
+            AgentEvent::CommunicationsLost => self.lose_track(time, task, &mut mark),
             AgentEvent::Ended => _ = self.calls.remove(&task),
             AgentEvent::Began { .. } | AgentEvent::Forked { .. } => {
                 self.processes.remove(&task.pid);
@@ -178,8 +176,7 @@ impl Messages {
         }
     }
 
-    /// Gives the communicator's id.
-    fn join(&mut self, task: KernelTask, told: &ToldCommunicator) -> Option<u64> {
+    fn join(&mut self, task: KernelTask, told: &ToldCommunicator) -> Option<&MpiMembership> {
         let process = self.processes.entry(task.pid).or_default();
         let id = match process.communicators.get(&told.parent) {
             _ if told.parent == 0 => hash(&[told.job]),
@@ -191,9 +188,12 @@ impl Messages {
         };
         let ToldCommunicator { handle, rank, size, ref members, .. } = *told;
         let members = members.clone();
-        let membership = MpiMembership { id, rank, size, members, ..MpiMembership::default() };
-        process.communicators.insert(handle, membership);
-        Some(id)
+        let name = match told.parent {
+            0 => "MPI_COMM_WORLD".to_owned(),
+            _ => format!("communicator of {size} ranks"),
+        };
+        let membership = MpiMembership { id, name, rank, size, members, ..MpiMembership::default() };
+        Some(process.communicators.entry(handle).insert_entry(membership).into_mut())
     }
 
     fn enter(

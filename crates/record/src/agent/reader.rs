@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use longpole_event::{LossKind, Time};
 use longpole_ring::{
-    Area, AreaStatus, HoldRow, Mode, MpiCall, RingEvent, RingEventKind, WaitKind, split_rank_and_tag,
+    Area, AreaStatus, HoldRow, Mode, RingEvent, RingEventKind, WaitKind, split_call_and_bytes,
+    split_rank_and_tag,
 };
 use longpole_symbols::{Mapping, Registers, maps_of};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -43,6 +44,8 @@ pub(super) struct AgentReader {
     took: Duration,
     roll_call: RollCall,
     last_reading: Time,
+    /// Nanoseconds for which threads waited for room.
+    delayed: u64,
 }
 
 /// What is known of a process.
@@ -70,6 +73,8 @@ struct RingReadContext<'a> {
     bounds: RoundBounds,
     known: &'a mut KnownProcess,
     calls: &'a mut Calls,
+    /// Nanoseconds for which threads waited for room.
+    delayed: &'a mut u64,
     into: &'a mut Vec<RawEvent>,
 }
 
@@ -92,6 +97,7 @@ impl AgentReader {
             took: Duration::ZERO,
             roll_call: RollCall::new(last_reading),
             last_reading,
+            delayed: 0,
         })
     }
 
@@ -111,9 +117,17 @@ impl AgentReader {
         (header.processes(), header.threads_without_area())
     }
 
-    /// What a reader has to know of calls of instrumented procedures.
+    /// What a reader has to know of calls of instrumented procedures, and of waits for this reader.
     pub(super) fn findings(&self) -> Vec<String> {
-        if self.wants_calls { self.calls.findings(&self.ticks) } else { Vec::new() }
+        let calls = if self.wants_calls { self.calls.findings(&self.ticks) } else { Vec::new() };
+        let delayed = (self.delayed > 0).then(|| {
+            format!(
+                "calls of MPI came faster than they could be recorded: threads waited {:.1} ms in all for the recorder, before such \
+                 calls",
+                self.delayed as f64 / 1e6
+            )
+        });
+        calls.into_iter().chain(delayed).collect()
     }
 
     /// Whether there is so much to read that the rings may be full when the next round comes.
@@ -154,7 +168,9 @@ impl AgentReader {
             let was_silent = has_ended && matches!(area.status(), AreaStatus::Live(_));
             let known = self.processes.entry(task.pid).or_default();
             let (ticks, now, calls) = (self.ticks, self.ticks.now(), &mut self.calls);
-            let mut context = RingReadContext { task, area: index, ticks, now, bounds, known, calls, into };
+            let delayed = &mut self.delayed;
+            let mut context =
+                RingReadContext { task, area: index, ticks, now, bounds, known, calls, delayed, into };
             self.is_pressed |= memory.is_filling(area);
             let first = context.into.len();
             context.read(&memory, area);
@@ -166,6 +182,8 @@ impl AgentReader {
             self.lost.insert(index, lost);
             context.lost(LossKind::Calls, bounds.losses(lost.calls - before.calls), time);
             context.lost(LossKind::Events, bounds.losses(lost.others - before.others), time);
+            let communications = lost.communications - before.communications;
+            context.lost(LossKind::Communications, bounds.losses(communications), time);
             if was_silent {
                 context.tell(time, AgentEvent::Ended);
             }
@@ -187,7 +205,7 @@ impl RingReadContext<'_> {
                 self.take(&event);
             }
         });
-        let has_gap = area.has_gap();
+        let has_gap = area.losses.has_gap();
         self.mark(|calls, area, _, out| if has_gap { calls.cut(area, out) } else { calls.settle(area, out) });
         if !is_intact {
             self.push(now(), RawKind::Lost { kind: LossKind::Events, count: 1 });
@@ -266,9 +284,9 @@ impl RingReadContext<'_> {
                 AgentEvent::Signals { subject: event.subject, broadcast: event.word(0) != 0 }
             }
             RingEventKind::Communicates => {
-                let Some(call) = MpiCall::of(event.word(0) as u8) else { return };
+                let Some((call, bytes)) = split_call_and_bytes(event.word(0)) else { return };
                 let (peer, tag) = split_rank_and_tag(event.word(1));
-                let (communicator, bytes, stack) = (event.subject, event.word(2), self.stack(event.word(3)));
+                let (communicator, stack) = (event.subject, self.stack(event.word(2)));
                 AgentEvent::Communicates { call, communicator, peer, tag, bytes, stack }
             }
             RingEventKind::Communicated => AgentEvent::Communicated(MpiRequest::of(event)),
@@ -317,10 +335,19 @@ impl RingReadContext<'_> {
             }
             // How many events were lost is read from the area.
             RingEventKind::Lost => {
-                let (now, _) = event.call(self.now);
+                let (now, has_communications) = event.call(self.now);
                 let now = self.moment(now);
                 self.tell(self.ticks.time(now), AgentEvent::Gap);
+                if has_communications != 0 {
+                    self.tell(self.ticks.time(now), AgentEvent::CommunicationsLost);
+                }
                 return self.mark(|calls, area, _, out| calls.lost(area, event.subject, now, out));
+            }
+            RingEventKind::Delayed => {
+                let [waited, processor] =
+                    [0, 1].map(|word| self.bounds.nanoseconds(event.word(word), &self.ticks));
+                *self.delayed = self.delayed.saturating_add(waited);
+                AgentEvent::Delayed { nanoseconds: processor }
             }
             RingEventKind::Trial => {
                 let (count, ticks) = self.bounds.trial(event.word(0), event.subject);
@@ -560,7 +587,8 @@ mod tests {
 
     #[test]
     fn nothing_that_a_program_writes_into_the_memory_hurts_its_reader() {
-        let mode = |waits, calls| Mode { waits, calls, frame_pointers: true, stack_bytes: 1024 };
+        let mode =
+            |waits, calls| Mode { waits, calls, messages: !calls, frame_pointers: true, stack_bytes: 1024 };
         for seed in 1..=4 {
             scribble(mode(true, false), AgentScope::All, seed);
             scribble(mode(true, true), AgentScope::All, seed);

@@ -218,13 +218,8 @@ mod tests {
     }
 
     fn record_once(command: &[&str]) -> Option<(u32, Vec<RawEvent>)> {
-        let settings = Settings {
-            hertz: 997,
-            stack_bytes: 1024,
-            frame_pointers: true,
-            calls: false,
-            is_emulated: false,
-        };
+        let settings =
+            Settings { hertz: 997, stack_bytes: 1024, frame_pointers: true, ..Settings::default() };
         let mut collector = match PerfCollector::open(&settings) {
             Ok(collector) => collector,
             Err(error @ (PerfError::NotPermitted(_) | PerfError::NoTracepoints(_))) => {

@@ -3,10 +3,10 @@
 use longpole_trace::{Evidence, MessageTraffic, SourceCounts};
 
 use crate::evidence::{
-    not_understood_calls, outside_percent, overhead_percent, removed_percent, unexplained_wait_percent,
-    unsymbolised, warnings,
+    outside_percent, overhead_percent, removed_percent, unexplained_wait_percent, unsymbolised, warnings,
 };
 use crate::input::{ReportOptions, ReportTables};
+use crate::mpi_evidence;
 use crate::name;
 use crate::quantity::{count_of, grouped, percent, percent_text, seconds, time_text};
 use crate::report::{Report, Row};
@@ -166,6 +166,11 @@ fn missing(evidence: &Evidence) -> Vec<Row> {
             "entries and exits of instrumented procedures that came too fast to be kept; their time is their callers'",
         ),
         count(
+            "lost calls of MPI",
+            evidence.lost_communications,
+            "calls that came too fast to be kept; no message or collective operation behind them is matched",
+        ),
+        count(
             "contradictions",
             evidence.contradictions,
             "events that cannot follow those before them: signs of losses that nobody counted",
@@ -267,7 +272,7 @@ fn messages(traffic: &MessageTraffic) -> Vec<Row> {
         let calls = traffic.not_understood.iter().map(|function| function.calls).sum();
         let about = format!(
             "calls of MPI of which it is not known for whom they wait; their time counts as waiting that nobody ends: {}",
-            not_understood_calls(traffic)
+            mpi_evidence::not_understood_calls(traffic)
         );
         rows.push(count("MPI calls not understood", calls, &about));
     }

@@ -1,17 +1,21 @@
 //! `messages`: what processes sent to each other, and how long they waited for each other.
 
-use longpole_event::ProcessId;
+mod matrix;
+
+use longpole_metrics::By;
 use longpole_trace::{Fold, MessageFlow, MessageTraffic};
 
-use crate::evidence::not_understood_calls;
 use crate::input::{ReportOptions, ReportTables};
-use crate::quantity::{count_of, grouped, percent, time_text};
-use crate::report::{Report, Row};
+use crate::mpi_evidence;
+use crate::quantity::{count_of, grouped, time_text};
+use crate::report::Report;
 use crate::table::{Show, TextTable, shown};
 use crate::text::TextSection;
 use crate::view::{View, ViewDefinition};
+use matrix::{MatrixPair, pairs};
 
-const COLUMNS: [&str; 8] = ["by", "from", "to", "messages", "bytes", "waits", "seconds", "percent"];
+const COLUMNS: [&str; 10] =
+    ["by", "from", "from_machine", "to", "to_machine", "messages", "bytes", "waits", "seconds", "percent"];
 
 pub(super) static VIEW: ViewDefinition = ViewDefinition {
     name: "messages",
@@ -24,54 +28,48 @@ pub(super) static VIEW: ViewDefinition = ViewDefinition {
 fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let mut report = Report::new(View::Messages, input, options, &COLUMNS);
     let traffic = &input.evidence.messages;
-    let mut flows: Vec<&MessageFlow> = traffic.flows.iter().collect();
-    flows.sort_by_key(|flow| (std::cmp::Reverse((flow.waited_nanoseconds, flow.bytes)), flow.from, flow.to));
-    let whole: u64 = flows.iter().map(|flow| flow.waited_nanoseconds).sum();
-    let process = |process: ProcessId| &input.program.processes[process.index()];
-    let label = |id: ProcessId| process(id).label().to_owned();
     let has_machines = input.program.machines.len() > 1;
-    let placed = |id: ProcessId| match has_machines {
-        true => format!("{} on {}", label(id), input.program.machines[process(id).machine.index()].name),
-        false => label(id),
-    };
-    let cells = |flow: &MessageFlow| {
-        Row::default()
-            .text("by", if flow.is_stream { "stream" } else { "MPI" })
-            .text("from", label(flow.from))
-            .text("to", label(flow.to))
-            .count("messages", flow.messages)
-            .count("bytes", flow.bytes)
-            .count("waits", flow.waits)
-            .time("seconds", flow.waited_nanoseconds)
-            .percent("percent", percent(flow.waited_nanoseconds as f64, whole as f64))
-    };
-    report.rows.extend(flows.iter().map(|flow| cells(flow)));
+    let by_machine = options.by == By::Machine;
+    let matrix = |by_machine| pairs(&traffic.flows, input.program, by_machine);
+    let rows = matrix(by_machine);
+    let whole: u64 = rows.iter().map(MatrixPair::waited).sum();
+    report.rows.extend(rows.iter().map(|pair| pair.row(input.program, whole)));
     report.sections.extend(head(traffic));
     let most = options.top.unwrap_or(super::ROWS_OF_TEXT);
-    if !flows.is_empty() {
-        let table = TextTable {
-            columns: vec![
-                shown("%", Show::Percent("percent")),
-                shown("waited", Show::Time("seconds")),
-                shown("waits", Show::Count("waits")),
-                shown("messages", Show::Count("messages")),
-                shown("bytes", Show::Count("bytes")),
-            ],
-            name_title: "to this one ← from that one".to_owned(),
-            rows: flows
-                .iter()
-                .take(most)
-                .map(|flow| (cells(flow), format!("{} ← {}", placed(flow.to), placed(flow.from))))
-                .collect(),
-        };
-        report.sections.extend([TextSection::Blank, TextSection::Table(table)]);
+    if has_machines && !by_machine {
+        report.sections.extend(table(input, &matrix(true), whole, most));
     }
-    if flows.len() > most {
-        let left = count_of((flows.len() - most) as u64, "more pair");
-        report.sections.push(TextSection::Remark(format!("{left} of processes; `--top` shows them.")));
+    report.sections.extend(table(input, &rows, whole, most));
+    if rows.len() > most {
+        let left = count_of((rows.len() - most) as u64, "more pair");
+        let of = if by_machine { "machines" } else { "processes" };
+        report.sections.push(TextSection::Remark(format!("{left} of {of}; `--top` shows them.")));
     }
     report.sections.extend(doubts(traffic).map(TextSection::Warning));
     report
+}
+
+/// The first rows of a matrix, as text; nothing for none.
+fn table(input: &ReportTables<'_>, pairs: &[MatrixPair], whole: u64, most: usize) -> Vec<TextSection> {
+    if pairs.is_empty() {
+        return Vec::new();
+    }
+    let table = TextTable {
+        columns: vec![
+            shown("%", Show::Percent("percent")),
+            shown("waited", Show::Time("seconds")),
+            shown("waits", Show::Count("waits")),
+            shown("messages", Show::Count("messages")),
+            shown("bytes", Show::Count("bytes")),
+        ],
+        name_title: "to this one ← from that one".to_owned(),
+        rows: pairs
+            .iter()
+            .take(most)
+            .map(|pair| (pair.row(input.program, whole), pair.title(input.program)))
+            .collect(),
+    };
+    vec![TextSection::Blank, TextSection::Table(table)]
 }
 
 fn head(traffic: &MessageTraffic) -> Vec<TextSection> {
@@ -129,7 +127,7 @@ fn doubts(traffic: &MessageTraffic) -> impl Iterator<Item = String> {
         )
     });
     let opaque = (!traffic.not_understood.is_empty()).then(|| {
-        let functions = not_understood_calls(traffic);
+        let functions = mpi_evidence::not_understood_calls(traffic);
         format!("calls of which it is not known for whom they wait, counted as waiting: {functions}")
     });
     let of =
@@ -156,6 +154,9 @@ fn doubts(traffic: &MessageTraffic) -> impl Iterator<Item = String> {
 
 #[cfg(test)]
 mod tests {
+    use longpole_event::{MachineId, ProcessId};
+    use longpole_trace::Machine;
+
     use super::*;
     use crate::fixture::DrawnRun;
 
@@ -200,6 +201,52 @@ mod tests {
     }
 
     #[test]
+    fn machines_have_the_sums_of_their_processes_and_a_pair_with_themselves() {
+        let flows = vec![
+            flow((0, 1), 10_000_000),
+            flow((1, 0), 0),
+            flow((0, 2), 30_000_000),
+            flow((1, 2), 50_000_000),
+            flow((2, 0), 10_000_000),
+        ];
+        let mut scene = DrawnRun::of("P1/T1 AAAA\nP2/T2 AAAA\nP3/T3 AAAA");
+        scene.evidence.messages = MessageTraffic { matched: 50, flows, ..MessageTraffic::default() };
+        let here = scene.timelines.program.machines[0].clone();
+        scene.timelines.program.machines.push(Machine { name: "node2".to_owned(), ..here });
+        scene.timelines.program.processes[2].machine = MachineId(1);
+        let here = scene.timelines.program.machines[0].name.clone();
+        let options = ReportOptions { by: By::Machine, ..ReportOptions::default() };
+        let report = scene.report(View::Messages, &options);
+        let cells = |row: &crate::report::Row| {
+            let count = |column| row.value(column).unwrap();
+            (
+                row.words("from").to_owned(),
+                row.words("to").to_owned(),
+                count("messages"),
+                count("bytes"),
+                count("seconds"),
+            )
+        };
+        let there = || "node2".to_owned();
+        let expected = [
+            (here.clone(), there(), 20.0, 8000.0, 0.08),
+            (here.clone(), here.clone(), 20.0, 8000.0, 0.01),
+            (there(), here.clone(), 10.0, 4000.0, 0.01),
+        ];
+        assert_eq!(report.rows.iter().map(cells).collect::<Vec<_>>(), expected);
+        assert!(report.rows.iter().filter_map(|row| row.value("percent")).sum::<f64>() > 99.9);
+        // By process each row says where both ends are, and the matrix of machines is above it.
+        let report = scene.report(View::Messages, &ReportOptions::default());
+        let places: Vec<_> =
+            report.rows.iter().map(|row| [row.words("from_machine"), row.words("to_machine")]).collect();
+        assert_eq!(places[0], [&here[..], "node2"]);
+        let text = scene.text(View::Messages, 200);
+        let [machines, processes] = [format!("node2 ← {here}"), format!("P3 on node2 ← P2 on {here}")]
+            .map(|title| text.find(&title).unwrap_or_else(|| panic!("{title}: {text}")));
+        assert!(machines < processes, "{text}");
+    }
+
+    #[test]
     fn what_is_known_at_one_end_only_is_said() {
         let flows = vec![flow((0, 1), 0)];
         let scene = run(MessageTraffic {
@@ -221,6 +268,16 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
+    }
+
+    #[test]
+    fn calls_that_were_lost_are_told_of_all() {
+        let mut scene = run(MessageTraffic { calls: 1_729, ..MessageTraffic::default() });
+        scene.evidence.lost_communications = 562;
+        let text = scene.text(View::Messages, 200);
+        assert!(text.contains("562 of 2,291 calls of MPI were lost"), "{text}");
+        let evidence = scene.text(View::Evidence, 200);
+        assert!(evidence.contains("562 of 2,291") && evidence.contains("lost calls of MPI"), "{evidence}");
     }
 
     #[test]

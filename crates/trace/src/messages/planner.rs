@@ -42,6 +42,7 @@ impl LoggedMessages {
             planner.tokens(meeting);
         }
         planner.flow_of(&self.accesses);
+        planner.planned.traffic.calls = self.threads.values().map(|calling| calling.calls).sum();
         planner.opaque(&self.opaque);
         // Calls that never ended, in which nothing was complete.
         for (&thread, calling) in &self.threads {

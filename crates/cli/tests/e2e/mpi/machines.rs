@@ -149,11 +149,32 @@ fn clocks_of_two_machines_are_compared_by_messages_within_the_error_that_is_said
         assert!(error < if is_bent { 1e7 } else { 1e6 }, "{error} ns after 2,000 messages");
         assert_clock_is_within_its_errors(&manifest, is_bent);
         assert_answers(&recording, mpi);
+        assert_matrix_by_machine(&recording, &manifest);
         let path = recording.report("critical-path", "machine");
         let of = |machine| path.sum("machine", machine, "seconds");
         let here = manifest["machines"][0]["name"].as_str().unwrap();
         assert!(of("node2") > 0.19 && of(here) > 0.09, "{}", path.table("machine"));
         assert!(evidence_says(&recording, "the clock of node2"), "{said}");
+    }
+}
+
+/// Each machine has one rank: so it sent what that one sent.
+#[track_caller]
+fn assert_matrix_by_machine(recording: &Recording, manifest: &Value) {
+    let here = manifest["machines"][0]["name"].as_str().unwrap();
+    let by_machine = recording.report("messages", "machine");
+    let by_process = recording.report("messages", "process");
+    for (from, to) in [(here, "node2"), ("node2", here)] {
+        let of = |matrix: &crate::support::Answer, ends: [&str; 2]| -> Vec<f64> {
+            let is = |row: &&serde_json::Map<String, Value>| {
+                row["by"] == "MPI" && row[ends[0]] == from && row[ends[1]] == to
+            };
+            let number = |key: &str| matrix.rows().filter(is).filter_map(|row| row[key].as_f64()).sum();
+            ["messages", "bytes", "waits", "seconds"].map(number).to_vec()
+        };
+        let machines = of(&by_machine, ["from", "to"]);
+        assert_eq!(machines, of(&by_process, ["from_machine", "to_machine"]));
+        assert_eq!(machines[..2], [1010.0, 4040.0], "from {from} to {to}");
     }
 }
 

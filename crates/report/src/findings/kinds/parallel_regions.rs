@@ -11,7 +11,7 @@
 //! is a part of the regions, since it is taken at each wait. Data that moves from processor to processor makes the recorded work longer than that of
 //! one thread: that is in no range.
 
-use longpole_metrics::{Node, ParallelRegion};
+use longpole_metrics::{ForkJoinRegion, Node};
 use longpole_trace::CodePlace;
 
 use crate::findings::finding::{
@@ -52,7 +52,7 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
 
 fn finding(basis: &FindingBasis<'_, '_>) -> Option<Finding> {
     let found = &basis.input.analysis.parallel_regions;
-    let costly: Vec<&ParallelRegion> =
+    let costly: Vec<&ForkJoinRegion> =
         found.regions.iter().filter(|region| is_costly(basis, region)).collect();
     let mut sum = CostlyRegions { doubtful: found.elsewhere as f64, ..CostlyRegions::default() };
     for region in &costly {
@@ -74,7 +74,7 @@ fn finding(basis: &FindingBasis<'_, '_>) -> Option<Finding> {
 }
 
 /// Whether the region takes longer than its work, had one thread as much of a processor as the program has.
-fn is_costly(basis: &FindingBasis<'_, '_>, region: &ParallelRegion) -> bool {
+fn is_costly(basis: &FindingBasis<'_, '_>, region: &ForkJoinRegion) -> bool {
     region.elapsed as f64 > displaced(basis, (region.work + region.nested) as f64)
 }
 
