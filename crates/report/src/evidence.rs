@@ -212,6 +212,9 @@ fn without_names(input: &ReportTables<'_>) -> Option<String> {
     match modules.first() {
         _ if share <= UNNAMED => None,
         None => Some(format!("{share_text} of the CPU time has no call path")),
+        Some(&Procedure::PROBES) => Some(format!(
+            "{share_text} of the CPU time is in the recorder's probes of the C library (where threads end and are joined), without which the run is shorter"
+        )),
         Some(&"[jit]") => Some(format!(
             "{share_text} of the CPU time is in code made at run time; a perf map names it (Java: -XX:+DumpPerfMapAtExit, Node: --perf-basic-prof, Python: -X perf)"
         )),

@@ -55,7 +55,7 @@ pub use instrumentation::{AccessInstrumentation, access_instrumentation};
 pub use kernel_names::{kernel_symbols, set_kernel_symbols};
 pub use mapping::{Mapping, Registers};
 pub use maps::{mappings_in, maps_of};
-pub use module::CodeModule;
+pub use module::{CodeModule, PROBES};
 pub use perf_map::name_by_perf_map;
 pub use polling::{PollingCode, PollingPlace};
 pub use python::{LoopFrames, MappedPython, PythonFiles, PythonLayout, PythonLoop, UnreadablePython};

@@ -110,6 +110,7 @@ pub(crate) struct Modules {
     vdso: Option<u32>,
     missing: Option<u32>,
     nowhere: Option<u32>,
+    probes: Option<u32>,
 }
 
 /// Index of the kernel's module.
@@ -126,6 +127,7 @@ impl Modules {
             vdso: None,
             missing: None,
             nowhere: None,
+            probes: None,
         }
     }
 
@@ -138,6 +140,8 @@ impl Modules {
         let name = mapping.path.as_os_str().as_encoded_bytes();
         if name == b"[vdso]" {
             self.vdso_source(mapping)
+        } else if name == PROBES.as_bytes() {
+            CodeSource::without_image(self.probes())
         } else if is_anonymous(name) {
             let module = self.jit(pid);
             CodeSource::without_image(module)
@@ -172,6 +176,15 @@ impl Modules {
         }
         let module = self.push(CodeModule::new(MISSING.into(), Vec::new(), ModuleKind::Unknown, None));
         *self.missing.insert(module)
+    }
+
+    /// The module of the instructions that the kernel executes in the place of those that have a probe.
+    fn probes(&mut self) -> u32 {
+        if let Some(module) = self.probes {
+            return module;
+        }
+        let module = self.push(CodeModule::new(PROBES.into(), Vec::new(), ModuleKind::Unknown, None));
+        *self.probes.insert(module)
     }
 
     fn push(&mut self, module: CodeModule) -> u32 {
@@ -264,6 +277,9 @@ impl Modules {
         }
     }
 }
+
+/// The name that the kernel gives the memory in which it executes what a probe stands in the place of.
+pub const PROBES: &str = "[uprobes]";
 
 /// The name of the module whose only frame stands for frames that could not be recovered.
 pub(crate) const MISSING: &str = "[missing]";

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::elf_names::ElfNames;
 use crate::image::FileIdentity;
-use crate::module::{CodeModule, MISSING};
+use crate::module::{CodeModule, MISSING, PROBES};
 use crate::{kernel_names, perf_map};
 
 /// What is known of one address.
@@ -74,6 +74,9 @@ impl Symboliser {
             ModuleKind::Python => vec![NamedAddress::default(); addresses.len()],
             ModuleKind::Unknown if module.path.as_os_str() == MISSING => {
                 vec![NamedAddress::procedure("[missing frames]".to_owned()); addresses.len()]
+            }
+            ModuleKind::Unknown if module.path.as_os_str() == PROBES => {
+                vec![NamedAddress::procedure(PROBES.to_owned()); addresses.len()]
             }
             ModuleKind::Unknown => vec![NamedAddress::default(); addresses.len()],
         }

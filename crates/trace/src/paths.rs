@@ -67,6 +67,9 @@ impl Procedure {
     /// What the module of functions of Python is called, of which the interpreter was asked what it executes.
     pub const PYTHON: &'static str = "[python]";
 
+    /// The name, and the module, of what stands for the recorder's probes in a program.
+    pub const PROBES: &'static str = longpole_symbols::PROBES;
+
     /// Whether this is a region or a task that the program marked, rather than a procedure of its code.
     #[must_use]
     pub fn is_region(&self) -> bool {

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use longpole_metrics::{By, Measures, Node, NodeRow};
-use longpole_trace::{ProcedureId, Process};
+use longpole_trace::{Procedure, ProcedureId, Process};
 
 use super::RunFacts;
 use super::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
@@ -273,9 +273,10 @@ fn leaf(input: &ReportTables<'_>, row: &NodeRow, measure: fn(&Measures) -> f64) 
 /// Whether a procedure is one, and not what stands for a path that is not known.
 pub(crate) fn is_named(input: &ReportTables<'_>, node: Node) -> bool {
     match node {
-        Node::Procedure(id) => {
-            !matches!(input.paths.procedure_named_by(id).name.as_str(), "[no stack]" | "[unknown]" | "[lost]")
-        }
+        Node::Procedure(id) => !matches!(
+            input.paths.procedure_named_by(id).name.as_str(),
+            "[no stack]" | "[unknown]" | "[lost]" | Procedure::PROBES
+        ),
         _ => true,
     }
 }

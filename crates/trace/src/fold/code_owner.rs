@@ -352,7 +352,8 @@ pub(super) fn is_unnamed(procedure: &Procedure) -> bool {
 
 /// What stands for a place that is not known is no library.
 fn is_placeholder(name: &str, module: &str) -> bool {
-    module == "[unknown]" || matches!(name, "[no stack]" | "[unknown]" | "[lost]" | "[missing frames]")
+    matches!(module, "[unknown]" | longpole_symbols::PROBES)
+        || matches!(name, "[no stack]" | "[unknown]" | "[lost]" | "[missing frames]")
 }
 
 /// Whether the name is of C++, with its arguments.
