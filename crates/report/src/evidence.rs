@@ -126,6 +126,7 @@ pub(crate) fn warnings(input: &ReportTables<'_>) -> Vec<String> {
     warnings.extend(timer_in_step(input));
     warnings.extend(without_names(input));
     warnings.extend(python_without_names(input));
+    warnings.extend(goroutines(input));
     let unexplained = unexplained_wait_percent(input);
     let is_long = 20 * unexplained_wait(input) > input.analysis.elapsed;
     if unexplained > UNKNOWN_WAITS && is_long {
@@ -253,6 +254,14 @@ fn python_without_names(input: &ReportTables<'_>) -> Option<String> {
     };
     let share_text = percent_text(share);
     (share > UNNAMED).then(|| format!("{share_text} of the CPU time is in the Python interpreter, {why}"))
+}
+
+/// Goroutines wait for each other without the kernel, which sees the threads that have nothing to do.
+fn goroutines(input: &ReportTables<'_>) -> Option<String> {
+    let has_goroutines = input.paths.procedures().iter().any(|procedure| procedure.name == "runtime.goexit");
+    has_goroutines.then(|| {
+        "locks and channels of goroutines are not seen, only where Go's threads ran out of work: who waits for whom is not known".to_owned()
+    })
 }
 
 /// Share of CPU time in procedures without a name, percent, and their modules, the largest first.
