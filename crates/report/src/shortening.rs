@@ -16,7 +16,7 @@ pub(crate) fn shorten(name: &str, width: usize) -> String {
     if let Some((words, procedure)) = quoted(name)
         && length(words) + 2 < 2 * width / 3
     {
-        return format!("{words}`{}`", shorten_procedure(procedure, width - length(words) - 2));
+        return format!("{words}`{}`", shorten(procedure, width - length(words) - 2));
     }
     if let Some((before, action)) = action(name) {
         // What it does goes before the name's own parts do.

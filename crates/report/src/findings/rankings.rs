@@ -329,7 +329,7 @@ pub(super) const RULES: &[RankingRule] = &[
         holds: |situation| situation.facts.waiting >= WAITING,
         sentence: |facts| {
             let rate = format!(
-                " of their time ({} waits a second), and it knows for whom.",
+                " of their time ({} waits a second each), and it knows for whom.",
                 rate(facts.waits_per_second)
             );
             sentence![

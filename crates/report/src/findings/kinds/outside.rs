@@ -42,8 +42,7 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
 
 fn answer(basis: &FindingBasis<'_, '_>, finding: &Finding) -> LeadingAnswer {
     let mut answer = waiting_answer(basis, finding);
-    let why =
-        "No thread of the program is known to end these waits: what they wait for is not in the recording.";
+    let why = "No thread of the program is known to end these waits: what they wait for is not in the recording, or a time limit ended them.";
     answer.reasons.insert(0, sentence![why]);
     if let Some(headline) = idle_server(basis, finding) {
         answer.headline = headline;

@@ -76,10 +76,14 @@ pub(super) fn waiting_answer(basis: &FindingBasis<'_, '_>, finding: &Finding) ->
     if !others.is_empty() {
         reasons.push(sentence!["Also ", Sentence::joined(others, " and "), "."]);
     }
-    // Work that excludes other work is not on the critical path by CPU time: what counts is when anything computes.
+    // Work that excludes other work is not on the critical path by CPU time: what counts is when anything can run.
     let busy = facts.elapsed.saturating_sub(facts.idle);
     let computing = sentence![TimeInWords(busy), " of the run (", ShareInWords(facts.of_run(busy)), ")"];
-    reasons.push(sentence!["Threads compute for ", computing, ": faster code gains no more than that."]);
+    reasons.push(sentence![
+        "Threads run, or wait for a CPU, for ",
+        computing,
+        ": faster code gains no more than that."
+    ]);
     let next = vec![WAITS, PATH_WITH_WAITS, PROFILE];
     LeadingAnswer { headline, reasons, ranked_by: Some(RankedWork::CriticalPath), next }
 }
