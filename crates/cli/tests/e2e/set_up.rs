@@ -2,6 +2,7 @@
 //! recorded program must not miss.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -342,9 +343,11 @@ fn another_version_s_file_is_refused() {
     let session = Session::start();
     let nobody = or_skip!(set_up(&session, Holder::PrivilegedProcess));
     let file = privileged_file(&session.path().join("longpole"));
-    let mut contents = fs::read(&file).unwrap();
-    contents.push(0);
-    fs::write(&file, contents).unwrap();
+    // A file of its own in that place: the one that is there may still be executed.
+    let other = file.with_extension("other");
+    fs::copy(&file, &other).unwrap();
+    fs::OpenOptions::new().append(true).open(&other).unwrap().write_all(&[0]).unwrap();
+    fs::rename(&other, &file).unwrap();
     let run = nobody.run(nobody.longpole().args(["record", "--collector", "bpf", "--", "true"]));
     assert!(!run.status.success());
     assert!(
