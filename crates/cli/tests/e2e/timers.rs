@@ -154,3 +154,29 @@ fn sleeps_of_rust_that_only_look_are_told_by_the_loop_around_them() {
     // 185 of 245 ms; beside other programs a smaller part of the run.
     assert!(most.is_some_and(|most| most > 30.0), "{row:?}");
 }
+
+/// Nobody tells the consumer of an item, so each lies until the time limit of its wait.
+#[test]
+fn a_wait_that_only_its_time_limit_ends_is_to_be_signalled() {
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let program = session.build("unsignalled.c", &["-pthread"]).unwrap();
+    let recording = session.record_with(&["--quiet", "--collector", "bpf"], &program);
+    let summary = recording.report("summary", "procedure");
+    let change = summary
+        .rows()
+        .find(|row| row.get("remedy").is_some_and(|remedy| remedy == "signal it in time"))
+        .expect("the wait has a row");
+    assert!(change["text"].as_str().unwrap().ends_with("in `take_item`"), "{change:?}");
+    let seconds = |arguments: &[&str]| {
+        let begin = Instant::now();
+        let run = session.run(std::process::Command::new(&program).args(arguments));
+        assert!(run.status.success(), "{}", run.stderr);
+        begin.elapsed().as_secs_f64()
+    };
+    // The least that others take of either: they only lengthen runs.
+    let least = |arguments: &[&str]| (0..3).map(|_| seconds(arguments)).fold(f64::INFINITY, f64::min);
+    let truth = least(&[]) - least(&["signal"]);
+    let most = change["gain_high_seconds"].as_f64().unwrap();
+    assert!(most > 0.9 * truth && truth > 0.1, "at most {most} s; in truth {truth}");
+}

@@ -130,6 +130,8 @@ pub(crate) enum Advice {
     CommunicateLess,
     /// Waits for the clock: wait for what it is really about.
     AwaitEvent,
+    /// Waits that their own time limit ended: tell them when it is so.
+    SignalInTime,
     /// Threads spin: let them block, or have nothing to wait for.
     Block,
     /// More can run than there are processors.
@@ -153,6 +155,7 @@ impl Advice {
             Advice::OverlapIo => "overlap the io",
             Advice::CommunicateLess => "communicate less",
             Advice::AwaitEvent => "wait for the event",
+            Advice::SignalInTime => "signal it in time",
             Advice::Block => "block instead of spinning, or balance",
             Advice::MoreProcessors => "more CPUs",
             Advice::FreeProcessors => "free the CPUs",

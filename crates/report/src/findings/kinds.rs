@@ -14,4 +14,5 @@ pub(super) mod sleep;
 pub(super) mod spinning;
 pub(super) mod stuck;
 pub(super) mod synchronisation;
+pub(super) mod time_limits;
 pub(super) mod work;

@@ -3,7 +3,7 @@
 use super::finding::FindingKind;
 use super::kinds::{
     barriers, devices, late_ranks, locks, outside, parallel_regions, procedures, processors, requests, sleep,
-    spinning, stuck, synchronisation, work,
+    spinning, stuck, synchronisation, time_limits, work,
 };
 
 /// Every kind of finding. Of findings that are worth the same the one of the earlier kind goes first.
@@ -19,6 +19,7 @@ pub(crate) const KINDS: &[&FindingKind] = &[
     &devices::KIND,
     &requests::KIND,
     &sleep::KIND,
+    &time_limits::KIND,
     &processors::KIND,
     &outside::KIND,
     &work::KIND,

@@ -7,6 +7,7 @@
 use longpole_trace::Cause;
 
 use super::sleep::waiting_answer;
+use super::time_limits::is_ended_by_limit;
 use crate::findings::facts::{PlacedWait, is_device};
 use crate::findings::finding::{Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit};
 use crate::findings::leading::{LeadingWork, RankedWork};
@@ -32,7 +33,8 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
         Cause::Pipe | Cause::Message | Cause::Child | Cause::Other => is_idle || facts.unmatched < UNMATCHED,
         _ => is_idle,
     };
-    let waits = facts.path_waits.iter().filter(|wait| is_outside(wait.cause));
+    let is_outside = |wait: &&PlacedWait| is_outside(wait.cause) && !is_ended_by_limit(basis, wait);
+    let waits = facts.path_waits.iter().filter(is_outside);
     let found = waits.filter_map(|wait| {
         let subject = FindingSubject::Wait(wait.clone());
         Finding::without_advice(basis, (&KIND, Limit::Idle), subject, wait.time)

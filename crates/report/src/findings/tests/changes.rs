@@ -192,6 +192,20 @@ fn waits_for_devices_are_to_be_overlapped_and_sleep_to_be_left() {
 }
 
 #[test]
+fn who_waits_for_a_condition_until_its_time_limit_is_to_be_signalled() {
+    let drawing = "\
+cpus 2
+C = consume
+main CCCCccccccccccccCCCC";
+    let wait = entry(drawing, "condition in `consume`");
+    assert_eq!((wait.0, milliseconds(wait.1)), (Advice::SignalInTime, (0.0, 120.0)));
+    // It is left there: nothing ended its wait.
+    let left =
+        list_of(&DrawnRun::of("cpus 2\nC = consume\nmain CCCCccccccccccccCCCC\nother CCCCcccccccccccccccc"));
+    assert!(left.iter().all(|(_, entry)| advice(entry) != Some(Advice::SignalInTime)), "{left:?}");
+}
+
+#[test]
 fn where_processors_are_few_work_is_to_be_less_or_processors_more() {
     assert_eq!(entry(CROWDED, "grind").0, Advice::Shorten);
     let processors = entry(CROWDED, "waiting for a CPU");

@@ -1,0 +1,59 @@
+//! Waits for a signal that their own time limit ended: what they wait for was not signalled, or after that only.
+//!
+//! ```text
+//!   consumer  | wait for a condition ......... ▏ limit | consume ==
+//!   producer  produce == | item!  (nobody is told)
+//! ```
+//! Such a wait is on the elapsed-weighted critical path, because no thread ended it. The run gains at most its time on it, if who
+//! makes the condition true signals it. Waits for a semaphore are the same. Where most wakes have no known waker, or the waits are of a kind
+//! that runtimes use to be idle (parked threads, plain futexes), or the recording ends while a thread is in such a wait, nothing is found.
+
+use longpole_trace::Cause;
+
+use super::sleep::waiting_answer;
+use crate::findings::facts::PlacedWait;
+use crate::findings::finding::{
+    Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit,
+};
+use crate::findings::gain::GainRange;
+use crate::findings::sentence::{ShareInWords, sentence};
+use crate::findings::threshold::UNMATCHED;
+
+/// The entry of the table.
+pub(crate) static KIND: FindingKind = FindingKind {
+    what: "a wait for a condition or semaphore that its time limit ended",
+    when: "it is on the elapsed-weighted critical path, who ended most waits is known, and the recording does not end in such a wait that lasted half as long: up to its time on it, to the elapsed time less the critical path, and to what the CPUs leave",
+    advice: "*signal it in time*",
+    find,
+    answer,
+};
+
+/// Whether time limits ended this wait on the elapsed-weighted critical path: no thread did, nor does it last to the end.
+pub(super) fn is_ended_by_limit(basis: &FindingBasis<'_, '_>, wait: &PlacedWait) -> bool {
+    let last = basis.input.analysis.final_waits.iter().filter(|last| last.is_cut && last.cause == wait.cause);
+    let lasting = last.map(|last| last.until.since(last.since)).max().unwrap_or(0);
+    matches!(wait.cause, Cause::Condition | Cause::Semaphore)
+        && basis.facts.unmatched < UNMATCHED
+        && 2 * lasting < wait.time
+}
+
+fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
+    let facts = &basis.facts;
+    let waited = facts.elapsed.saturating_sub(facts.path);
+    let found = facts.path_waits.iter().filter(|wait| is_ended_by_limit(basis, wait)).filter_map(|wait| {
+        let gain = GainRange::up_to(wait.time.min(waited) as f64, &basis.bounds).with_all_work(&basis.bounds);
+        let subject = FindingSubject::Wait(wait.clone());
+        let found =
+            Finding::advised(basis, (&KIND, Limit::Idle), subject, (Advice::SignalInTime, gain), false)?;
+        let share = ShareInWords(facts.of_run(wait.time));
+        Some(found.with(vec![sentence!["its own time limit ended it: ", share, " of the run"]]))
+    });
+    found.collect()
+}
+
+fn answer(basis: &FindingBasis<'_, '_>, finding: &Finding) -> LeadingAnswer {
+    let mut answer = waiting_answer(basis, finding);
+    let why = "No thread of the program ended these waits: their time limit did. Who makes true what they wait for does not signal it, or too late.";
+    answer.reasons.insert(0, sentence![why]);
+    answer
+}
