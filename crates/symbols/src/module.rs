@@ -108,9 +108,8 @@ pub(crate) struct Modules {
     jits: FxHashMap<u32, u32>,
     unknown: FxHashMap<PathBuf, u32>,
     vdso: Option<u32>,
-    missing: Option<u32>,
-    nowhere: Option<u32>,
-    probes: Option<u32>,
+    /// Modules that stand for what has none, by their names.
+    placeholders: FxHashMap<&'static str, u32>,
 }
 
 /// Index of the kernel's module.
@@ -125,9 +124,7 @@ impl Modules {
             jits: FxHashMap::default(),
             unknown: FxHashMap::default(),
             vdso: None,
-            missing: None,
-            nowhere: None,
-            probes: None,
+            placeholders: FxHashMap::default(),
         }
     }
 
@@ -141,7 +138,8 @@ impl Modules {
         if name == b"[vdso]" {
             self.vdso_source(mapping)
         } else if name == PROBES.as_bytes() {
-            CodeSource::without_image(self.probes())
+            // What the kernel executes in the place of instructions that have a probe.
+            CodeSource::without_image(self.placeholder(PROBES))
         } else if is_anonymous(name) {
             let module = self.jit(pid);
             CodeSource::without_image(module)
@@ -162,29 +160,22 @@ impl Modules {
 
     /// The module of addresses outside of every mapping.
     pub fn nowhere(&mut self) -> u32 {
-        if let Some(module) = self.nowhere {
-            return module;
-        }
-        let module = self.push(CodeModule::new("[unknown]".into(), Vec::new(), ModuleKind::Unknown, None));
-        *self.nowhere.insert(module)
+        self.placeholder("[unknown]")
     }
 
     /// The module of the frame that stands for frames that could not be recovered.
     pub fn missing(&mut self) -> u32 {
-        if let Some(module) = self.missing {
-            return module;
-        }
-        let module = self.push(CodeModule::new(MISSING.into(), Vec::new(), ModuleKind::Unknown, None));
-        *self.missing.insert(module)
+        self.placeholder(MISSING)
     }
 
-    /// The module of the instructions that the kernel executes in the place of those that have a probe.
-    fn probes(&mut self) -> u32 {
-        if let Some(module) = self.probes {
+    /// The module that has only this name.
+    fn placeholder(&mut self, name: &'static str) -> u32 {
+        if let Some(&module) = self.placeholders.get(name) {
             return module;
         }
-        let module = self.push(CodeModule::new(PROBES.into(), Vec::new(), ModuleKind::Unknown, None));
-        *self.probes.insert(module)
+        let module = self.push(CodeModule::new(name.into(), Vec::new(), ModuleKind::Unknown, None));
+        self.placeholders.insert(name, module);
+        module
     }
 
     fn push(&mut self, module: CodeModule) -> u32 {
