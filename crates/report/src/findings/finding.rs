@@ -8,7 +8,7 @@ use super::facts::{PlacedWait, RunFacts};
 use super::gain::{GainBounds, GainRange};
 use super::leading::RankedWork;
 use super::next::NextCommand;
-use super::sentence::{Sentence, sentence};
+use super::sentence::{Sentence, ShareInWords, sentence};
 use crate::input::ReportTables;
 
 /// What findings are made from.
@@ -252,6 +252,18 @@ impl Finding {
             leads: false,
             evidence: Vec::new(),
         })
+    }
+
+    /// A finding about a wait on the elapsed-weighted critical path, with a change that gains up to this much.
+    pub(crate) fn advised_wait(
+        basis: &FindingBasis<'_, '_>,
+        of: (&'static FindingKind, Limit),
+        wait: &PlacedWait,
+        change: (Advice, GainRange),
+    ) -> Option<Finding> {
+        let found = Finding::advised(basis, of, FindingSubject::Wait(wait.clone()), change, false)?;
+        let share = ShareInWords(basis.facts.of_run(wait.time));
+        Some(found.with(vec![sentence![share, " of the critical path by elapsed time"]]))
     }
 
     /// A finding about so much of the run, about which nothing can be advised; `None` for what is lost in noise.

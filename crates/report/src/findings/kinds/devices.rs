@@ -4,11 +4,8 @@
 
 use super::sleep::waiting_answer;
 use crate::findings::facts::{PlacedWait, is_device};
-use crate::findings::finding::{
-    Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit,
-};
+use crate::findings::finding::{Advice, Finding, FindingBasis, FindingKind, LeadingAnswer, Limit};
 use crate::findings::gain::GainRange;
-use crate::findings::sentence::{ShareInWords, sentence};
 use crate::name;
 
 /// The entry of the table.
@@ -29,11 +26,7 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     let waits = facts.path_waits.iter().filter(|wait| is_device(wait.cause) && !is_start(wait));
     let found = waits.filter_map(|wait| {
         let gain = GainRange::up_to(wait.time as f64, &basis.bounds).with_all_work(&basis.bounds);
-        let subject = FindingSubject::Wait(wait.clone());
-        let found =
-            Finding::advised(basis, (&KIND, Limit::Devices), subject, (Advice::OverlapIo, gain), false)?;
-        let share = ShareInWords(facts.of_run(wait.time));
-        Some(found.with(vec![sentence![share, " of the critical path by elapsed time"]]))
+        Finding::advised_wait(basis, (&KIND, Limit::Devices), wait, (Advice::OverlapIo, gain))
     });
     found.collect()
 }

@@ -5,12 +5,9 @@
 use longpole_trace::Cause;
 
 use super::sleep::waiting_answer;
-use crate::findings::finding::{
-    Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit,
-};
+use crate::findings::finding::{Advice, Finding, FindingBasis, FindingKind, LeadingAnswer, Limit};
 use crate::findings::gain::GainRange;
 use crate::findings::next::COMMUNICATION;
-use crate::findings::sentence::{ShareInWords, sentence};
 
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
@@ -26,11 +23,7 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     let waits = facts.path_waits.iter().filter(|wait| wait.cause == Cause::Request);
     let found = waits.filter_map(|wait| {
         let gain = GainRange::up_to(wait.time as f64, &basis.bounds);
-        let subject = FindingSubject::Wait(wait.clone());
-        let advice = (Advice::CommunicateLess, gain);
-        let found = Finding::advised(basis, (&KIND, Limit::Idle), subject, advice, false)?;
-        let share = ShareInWords(facts.of_run(wait.time));
-        Some(found.with(vec![sentence![share, " of the critical path by elapsed time"]]))
+        Finding::advised_wait(basis, (&KIND, Limit::Idle), wait, (Advice::CommunicateLess, gain))
     });
     found.collect()
 }

@@ -32,11 +32,7 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     let waited = facts.elapsed.saturating_sub(facts.path);
     let found = waits.filter_map(|wait| {
         let gain = GainRange::up_to(wait.time.min(waited) as f64, &basis.bounds).with_all_work(&basis.bounds);
-        let subject = FindingSubject::Wait(wait.clone());
-        let found =
-            Finding::advised(basis, (&KIND, Limit::Idle), subject, (Advice::AwaitEvent, gain), false)?;
-        let share = ShareInWords(facts.of_run(wait.time));
-        Some(found.with(vec![sentence![share, " of the critical path by elapsed time"]]))
+        Finding::advised_wait(basis, (&KIND, Limit::Idle), wait, (Advice::AwaitEvent, gain))
     });
     found.collect()
 }

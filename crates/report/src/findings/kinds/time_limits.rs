@@ -12,9 +12,7 @@ use longpole_trace::Cause;
 
 use super::sleep::waiting_answer;
 use crate::findings::facts::PlacedWait;
-use crate::findings::finding::{
-    Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit,
-};
+use crate::findings::finding::{Advice, Finding, FindingBasis, FindingKind, LeadingAnswer, Limit};
 use crate::findings::gain::GainRange;
 use crate::findings::sentence::{ShareInWords, sentence};
 use crate::findings::threshold::UNMATCHED;
@@ -42,9 +40,8 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     let waited = facts.elapsed.saturating_sub(facts.path);
     let found = facts.path_waits.iter().filter(|wait| is_ended_by_limit(basis, wait)).filter_map(|wait| {
         let gain = GainRange::up_to(wait.time.min(waited) as f64, &basis.bounds).with_all_work(&basis.bounds);
-        let subject = FindingSubject::Wait(wait.clone());
-        let found =
-            Finding::advised(basis, (&KIND, Limit::Idle), subject, (Advice::SignalInTime, gain), false)?;
+        let change = (Advice::SignalInTime, gain);
+        let found = Finding::advised_wait(basis, (&KIND, Limit::Idle), wait, change)?;
         let share = ShareInWords(facts.of_run(wait.time));
         Some(found.with(vec![sentence!["its own time limit ended it: ", share, " of the run"]]))
     });
