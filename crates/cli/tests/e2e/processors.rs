@@ -47,18 +47,28 @@ fn processors_times_elapsed_are_divided_without_rest() {
 }
 
 /// With the machine's number of them, threads that take turns on one processor would wait for other programs.
+/// The program recorded where this command executes the recorder.
+fn recorded_by(
+    session: &Session,
+    mut command: std::process::Command,
+    program: &std::path::Path,
+) -> crate::support::Recording {
+    let path = session.path().join("limited.longpole");
+    command.arg(crate::support::longpole().get_program());
+    command.args(["record", "-q", "-o"]).arg(&path).arg("--").arg(program).arg("123");
+    let run = session.run(&mut command);
+    assert!(run.status.success(), "{}", run.stderr);
+    crate::support::Recording::at(&path)
+}
+
 #[test]
 fn a_program_with_an_affinity_has_the_processors_that_it_may_use() {
     let session = Session::start();
     or_skip!(crate::support::find("taskset"));
     let program = or_skip!(session.build("fork_join.c", &["-pthread"]));
-    let path = session.path().join("pinned.longpole");
-    let mut record = std::process::Command::new("taskset");
-    record.args(["-c", "1"]).arg(crate::support::longpole().get_program());
-    record.args(["record", "-q", "-o"]).arg(&path).arg("--").args([program.to_str().unwrap(), "123"]);
-    let run = session.run(&mut record);
-    assert!(run.status.success(), "{}", run.stderr);
-    let recording = crate::support::Recording::at(&path);
+    let mut taskset = std::process::Command::new("taskset");
+    taskset.args(["-c", "1"]);
+    let recording = recorded_by(&session, taskset, &program);
     let answer = recording.report("processors", "procedure");
     assert_eq!(answer.number("recording", "cpus"), 1.0);
     let numbers: Vec<u64> = answer.rows().filter_map(|row| row.get("processor")?.as_u64()).collect();
@@ -111,19 +121,15 @@ fn a_program_with_a_quota_has_the_processors_that_it_may_use() {
     let session = Session::start();
     let program = or_skip!(session.build("fork_join.c", &["-pthread"]));
     let group = or_skip!(LimitedGroup::new(&format!("longpole-test-{}", std::process::id())));
-    let path = session.path().join("limited.longpole");
-    let mut record = std::process::Command::new("sh");
+    let mut shell = std::process::Command::new("sh");
     let enter = r#"echo $$ > "$0/cgroup.procs" && exec "$@""#;
-    record.args(["-c", enter]).arg(&group.0).arg(crate::support::longpole().get_program());
-    record.args(["record", "-q", "-o"]).arg(&path).arg("--").args([program.to_str().unwrap(), "123"]);
-    let run = session.run(&mut record);
-    assert!(run.status.success(), "{}", run.stderr);
-    let recording = crate::support::Recording::at(&path);
+    shell.args(["-c", enter]).arg(&group.0);
+    let recording = recorded_by(&session, shell, &program);
     let answer = recording.report("processors", "procedure");
     assert_eq!(answer.number("recording", "cpus"), 1.0);
     let notes = recording.report("evidence", "procedure").value["evidence"]["notes"].to_string();
     assert!(notes.contains("its control group has a quota of 0.2 CPUs"), "{notes}");
-    let text = session.run(crate::support::longpole().arg("report").arg(&path)).stdout;
+    let text = session.run(crate::support::longpole().arg("report").arg(&recording.path)).stdout;
     assert!(text.contains("0.2 of ") && text.contains("(quota)"), "{text}");
     // The recorder is in the group too, and goes on after the program.
     let told = notes.split_once("the quota was used up in ").and_then(|(_, rest)| rest.split_once(' '));
