@@ -1,9 +1,9 @@
 /* A consumer that waits for items with a time limit, and a producer that does not signal: each item lies until the limit.
  *
- *   producer  | make 5 | wait until it is taken ............... | make 5 | ...
+ *   producer  | make 5 | wait until the consumer waits again ............ | make 5 | ...
  *   consumer  | wait ......................... 60 ms, limit! take | use 5 | wait ...
  *
- * Without an argument 8 items take about 8 x 65 ms; with one the producer signals, and they take about 8 x 5 ms and 5 more.
+ * Without an argument 8 items take 8 x 65 ms; with one the producer signals, and they take 8 x 10 ms.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -12,8 +12,8 @@
 enum { ITEMS = 8, WORK_MS = 5, LIMIT_MS = 60 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t filled = PTHREAD_COND_INITIALIZER, taken = PTHREAD_COND_INITIALIZER;
-static int items;
+static pthread_cond_t filled = PTHREAD_COND_INITIALIZER, asked = PTHREAD_COND_INITIALIZER;
+static int items, is_asking;
 
 NOINLINE void make_item(void) { BURN(WORK_MS); }
 NOINLINE void use_item(void) { BURN(WORK_MS); }
@@ -27,12 +27,14 @@ NOINLINE int take_item(void)
     limit.tv_sec += limit.tv_nsec / 1000000000L;
     limit.tv_nsec %= 1000000000L;
     CHECK(pthread_mutex_lock(&lock) == 0);
-    int result = items > 0 ? 0 : pthread_cond_timedwait(&filled, &lock, &limit);
+    is_asking = 1;
+    CHECK(pthread_cond_signal(&asked) == 0);
+    int result = pthread_cond_timedwait(&filled, &lock, &limit);
     CHECK(result == 0 || result == ETIMEDOUT);
     int has_item = items > 0;
     if (has_item) {
-        items--;
-        CHECK(pthread_cond_signal(&taken) == 0);
+        items = 0;
+        is_asking = 0;
     }
     CHECK(pthread_mutex_unlock(&lock) == 0);
     return has_item;
@@ -54,13 +56,15 @@ int main(int argc, char **argv)
     pthread_t consumer;
     CHECK(pthread_create(&consumer, NULL, consume, NULL) == 0);
     for (int item = 0; item < ITEMS; item++) {
+        CHECK(pthread_mutex_lock(&lock) == 0);
+        while (items > 0 || !is_asking)
+            CHECK(pthread_cond_wait(&asked, &lock) == 0);
+        CHECK(pthread_mutex_unlock(&lock) == 0);
         make_item();
         CHECK(pthread_mutex_lock(&lock) == 0);
-        items++;
+        items = 1;
         if (argc > 1)
             CHECK(pthread_cond_signal(&filled) == 0);
-        while (items > 0)
-            CHECK(pthread_cond_wait(&taken, &lock) == 0);
         CHECK(pthread_mutex_unlock(&lock) == 0);
     }
     CHECK(pthread_join(consumer, NULL) == 0);
