@@ -17,6 +17,7 @@
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
 pub mod clock;
+mod heights;
 pub mod hooks;
 pub mod interface;
 pub mod lifecycle;

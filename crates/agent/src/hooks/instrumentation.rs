@@ -10,6 +10,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use longpole_ring::{EntryPlace, RingEventKind, call_event};
 
 use crate::frame;
+use crate::heights::height;
 use crate::real::NextFunction;
 use crate::stack::HookFrame;
 use crate::thread::CurrentThread;
@@ -69,54 +70,25 @@ fn enter(me: CurrentThread, procedure: u64, site: u64, at: HookFrame) {
     if me.header().tells_calls() {
         let now = me.now();
         me.with(|area| {
-            let depth = area.profile.enter_each(procedure, place(area, site, at));
+            let depth = area.profile.enter_each(procedure, place(area, (procedure, site), at));
             area.push(&call_event(RingEventKind::Calls, procedure, now, depth));
         });
     } else {
-        me.with(|area| area.profile.enter(procedure, place(area, site, at)));
-    }
-}
-
-#[inline(always)]
-fn place(area: &longpole_ring::Area, site: u64, at: HookFrame) -> EntryPlace {
-    let (bottom, top) = area.stack();
-    // On another stack (a signal handler's, a coroutine's) heights say nothing.
-    if at.frame > bottom && at.frame + 2 * WORD <= top {
-        EntryPlace::new(height(site, at, top), site, at.caller())
-    } else {
-        EntryPlace::UNKNOWN
+        me.with(|area| area.profile.enter(procedure, place(area, (procedure, site), at)));
     }
 }
 
 const WORD: u64 = 8;
 
-/// The height at which the frame of the hook's caller begins: above its return address.
-///
-/// ```text
-///   at.frame            hook called                                 top
-///   | rbp | return to f | f's frame …        | site | f's caller's frame …
-/// ```
 #[inline(always)]
-fn height(site: u64, at: HookFrame, top: u64) -> u64 {
-    /// Larger frames without a frame pointer are taken to be small.
-    const MOST_WORDS: u64 = 40;
-    let lowest = at.frame + 2 * WORD;
-    // SAFETY: between the hook's frame and the highest address all memory is the thread's stack.
-    let word = |address: u64| unsafe { *(address as *const u64) };
-    let frame = word(at.frame);
-    if frame >= lowest && frame & (WORD - 1) == 0 && frame + 2 * WORD <= top && word(frame + WORD) == site {
-        return frame + 2 * WORD;
+fn place(area: &longpole_ring::Area, (procedure, site): (u64, u64), at: HookFrame) -> EntryPlace {
+    let (bottom, top) = area.stack();
+    // On another stack (a signal handler's, a coroutine's) heights say nothing.
+    if at.frame > bottom && at.frame + 2 * WORD <= top {
+        EntryPlace::new(height(procedure, site, at, top), site, at.caller())
+    } else {
+        EntryPlace::UNKNOWN
     }
-    let highest = top.min(lowest + MOST_WORDS * WORD);
-    let mut address = lowest;
-    while address < highest {
-        if word(address) == site {
-            return address + WORD;
-        }
-        address += WORD;
-    }
-    // Callees begin at or below the stack pointer of the hook's call: this is above them.
-    lowest + WORD
 }
 
 #[inline(always)]
