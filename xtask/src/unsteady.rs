@@ -21,29 +21,41 @@ const CALM: f64 = 0.05;
 /// Runs `cargo test` with these arguments; gives the tests that failed at first and passed alone.
 ///
 /// # Errors
-/// Where a test fails again on a calm machine, or `MOST_TURNS` times; too many fail; or the command cannot be run.
+/// Where tests fail again on a calm machine, or `MOST_TURNS` times (all of them are named); too many fail; or the command cannot be run.
 pub fn run(arguments: &[&str], command: impl Fn(&[&str]) -> Command) -> Result<Vec<String>> {
     let Some(failed) = run_once(&mut command(arguments))? else { return Ok(Vec::new()) };
     if failed.is_empty() || failed.len() > MOST_REPEATED {
         bail!("run the tests: {} failed", failed.len());
     }
+    let mut broken = Vec::new();
     for test in &failed {
         let mut repeated = arguments.to_vec();
         repeated.extend(["--", "--exact", test]);
-        for turn in 2..=MOST_TURNS {
-            eprintln!("    {test} failed; once more, alone");
-            let begin = MachineTimes::now()?;
-            if run_once(&mut command(&repeated))?.is_none() {
-                break;
-            }
-            let others = begin.share_of_others(&MachineTimes::now()?);
-            eprintln!("    others took {:.0} % of the machine", 100.0 * others);
-            if others < CALM || turn == MOST_TURNS {
-                bail!("run {test}: it failed {turn} times");
-            }
+        if let Some(turns) = turns_failed(test, || command(&repeated))? {
+            broken.push(format!("{test} ({turns} times)"));
         }
     }
+    if !broken.is_empty() {
+        bail!("run the tests: these failed alone too: {}", broken.join(", "));
+    }
     Ok(failed)
+}
+
+/// Repeats a test that failed, alone; how often it failed in all, `None` where it passed at last.
+fn turns_failed(test: &str, command: impl Fn() -> Command) -> Result<Option<usize>> {
+    for turn in 2..=MOST_TURNS {
+        eprintln!("    {test} failed; once more, alone");
+        let begin = MachineTimes::now()?;
+        if run_once(&mut command())?.is_none() {
+            return Ok(None);
+        }
+        let others = begin.share_of_others(&MachineTimes::now()?);
+        eprintln!("    others took {:.0} % of the machine", 100.0 * others);
+        if others < CALM {
+            return Ok(Some(turn));
+        }
+    }
+    Ok(Some(MOST_TURNS))
 }
 
 /// Runs tests, showing what they print; the names of those that failed, `None` where all passed.
@@ -93,8 +105,22 @@ mod tests {
             runs.set(runs.get() + 1);
             shell("echo 'test a::b ... FAILED'; exit 101")
         };
-        assert!(run(&["test"], broken).unwrap_err().to_string().contains("failed"));
+        let error = run(&["test"], broken).unwrap_err().to_string();
+        assert!(error.contains("failed alone too: a::b ("), "{error}");
         assert!((2..=MOST_TURNS).contains(&runs.get()));
+    }
+
+    #[test]
+    fn every_test_that_failed_is_repeated_and_all_that_fail_again_are_named() {
+        let two = |arguments: &[&str]| match arguments {
+            ["test"] => {
+                shell("printf 'test a::b ... FAILED\\ntest c ... FAILED\\ntest d ... FAILED\\n'; exit 101")
+            }
+            ["test", "--", "--exact", "c"] => shell("echo 'test c ... ok'"),
+            _ => shell("exit 101"),
+        };
+        let error = run(&["test"], two).unwrap_err().to_string();
+        assert!(error.contains("a::b") && error.contains("d (") && !error.contains("c ("), "{error}");
     }
 
     #[test]
