@@ -127,6 +127,10 @@ pub(crate) struct ReplaySources<'a> {
     pub(crate) base: u32,
 }
 
+/// A thread that yields the processor to wait looks for what it waits for within this time, nanoseconds: a loop of a thousand pauses
+/// takes 15 to 50 µs.
+const LONGEST_LOOK: u64 = 50_000;
+
 #[derive(Clone, Debug)]
 struct LiveThread {
     state: State,
@@ -146,7 +150,7 @@ struct LiveThread {
     overhead_until: Time,
     /// It said something of itself before it was seen to get the processor.
     came_unseen: bool,
-    /// It left the processor last to yield it.
+    /// It left the processor last to yield it, having only looked for what it waits for.
     yielded: bool,
     /// It was seen somewhere.
     observed: bool,
@@ -355,15 +359,17 @@ impl<'a> Transitions<'a> {
         self.threads[thread.index()].came_unseen = false;
         let call = self.call(call);
         let stacks = self.sources.stacks;
-        let yielded = blocking == Blocking::Runnable && is_yield(call);
-        let before = std::mem::replace(&mut self.threads[thread.index()].yielded, yielded);
+        let yields = blocking == Blocking::Runnable && is_yield(call);
+        let looks = yields && time.since(self.threads[thread.index()].since) <= LONGEST_LOOK;
+        let before = std::mem::replace(&mut self.threads[thread.index()].yielded, looks);
         if blocking == Blocking::Runnable {
-            // A thread that yields again and again does nothing else.
-            if yielded {
+            // A thread that yields at once again and again does nothing else. One that yields after work worked.
+            if looks {
                 let waiting = if before { BusyWaiting::Spins } else { BusyWaiting::Work };
                 observer.observed(thread, time, None, waiting);
             } else if stack.is_some() {
-                self.observe(thread, time, (stack, StackReason::Preempted), observer);
+                let reason = if yields { StackReason::Acting } else { StackReason::Preempted };
+                self.observe(thread, time, (stack, reason), observer);
             }
             self.enter(thread, time, State::Ready, observer);
             return;

@@ -44,3 +44,15 @@ fn a_busy_wait_is_explained_by_what_the_thread_did_that_ended_it() {
     let longest = longest.unwrap_or_else(|| panic!("{flag:#?}"))["procedure"].as_str().unwrap().to_owned();
     assert!(["relax_inner", "choose_step", "sharpen"].contains(&longest.as_str()), "{flag:#?}");
 }
+
+/// Nobody waits for anybody; only the share of a thread that looks whether it may go on would be a spin.
+#[test]
+fn work_that_is_followed_by_a_yield_is_work() {
+    let session = Session::start();
+    let program = or_skip!(session.build("polite_workers.c", &[]));
+    let recording = or_skip!(session.record(Collector::Bpf, &[&program]));
+    let profile = recording.report("profile", "procedure");
+    let spun = profile.sum("procedure", "hash_block", "spin_seconds");
+    assert!(spun < 0.02, "{:#}", profile.value["rows"]);
+    profile.assert_percent("hash_block", 100.0, 5.0);
+}
