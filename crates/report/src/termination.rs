@@ -1,6 +1,11 @@
-//! Programs that a signal ended.
+//! Programs that a signal ended, and those that go on when the recording ends.
 
-use longpole_trace::Evidence;
+use std::collections::BTreeSet;
+
+use longpole_event::ProcessId;
+use longpole_trace::{Evidence, Program};
+
+use crate::quantity::count_of;
 
 /// That the program did not end by itself.
 pub(crate) fn ended_by_signal(evidence: &Evidence) -> Option<String> {
@@ -13,6 +18,20 @@ pub(crate) fn ended_by_signal(evidence: &Evidence) -> Option<String> {
 /// The same of a program that has itself to blame.
 pub(crate) fn crashed(evidence: &Evidence) -> Option<String> {
     evidence.killed_by.filter(|signal| CRASHES.contains(signal)).and_then(|_| ended_by_signal(evidence))
+}
+
+/// That processes of the program were there when its first one ended, and the recording with it.
+pub(crate) fn outlived(program: &Program, evidence: &Evidence) -> Option<String> {
+    let alive = program.threads.iter().filter(|thread| thread.end.is_none()).map(|thread| thread.process);
+    let alive: BTreeSet<ProcessId> = alive.filter(|&process| process != ProcessId(0)).collect();
+    let first = *alive.first().filter(|_| evidence.is_outlived() && program.machines.len() == 1)?;
+    let them = count_of(alive.len() as u64, "process");
+    let is = if alive.len() == 1 { "was" } else { "were" };
+    let name = program.processes[first.index()].label();
+    Some(format!(
+        "{them} of the program {is} still there when its first process ended, and the recording with it ({name}): what came \
+         after that is not in the answer; let the program wait for them, or record them by --pid"
+    ))
 }
 
 /// Signals that a program brings on itself: `SIGILL`, `SIGTRAP`, `SIGABRT`, `SIGBUS`, `SIGFPE`, `SIGSEGV`, `SIGSYS`.

@@ -109,6 +109,8 @@ pub struct SourceCounts {
 impl Evidence {
     /// What the note of a recorder begins with that could not go on: why the recording is shorter than the run.
     pub const FAILURE: &'static str = "the recording ends before the program: ";
+    /// How the note of a recorder ends that did not wait for all tasks.
+    pub const OUTLIVED: &'static str = "tasks of the program were still there when it ended";
 
     /// Whether the run was simulated: its times are virtual, and no figure is estimated.
     #[must_use]
@@ -123,6 +125,12 @@ impl Evidence {
         let is_exact =
             [CollectorDescription::OTF2, CollectorDescription::CHROME].contains(&self.collector.as_str());
         self.is_simulated() || is_exact || has_only_slices
+    }
+
+    /// Whether the recorder ended with the program's first process while tasks of others were there.
+    #[must_use]
+    pub fn is_outlived(&self) -> bool {
+        self.notes.iter().any(|note| note.ends_with(Evidence::OUTLIVED))
     }
 
     /// The note of a recorder that could not go on.
