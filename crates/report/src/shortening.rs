@@ -18,6 +18,14 @@ pub(crate) fn shorten(name: &str, width: usize) -> String {
     {
         return format!("{words}`{}`", shorten(procedure, width - length(words) - 2));
     }
+    if let Some((place, object)) = for_what(name) {
+        let room = width.saturating_sub(2);
+        let for_object = length(object).min((room / 2).max(room.saturating_sub(length(place))));
+        return format!("{}: {}", shorten(place, room - for_object), shorten(object, for_object));
+    }
+    if let Some((kind, procedure)) = of_kind(name) {
+        return shorten_of_kind(kind, procedure, width);
+    }
     if let Some((before, action)) = action(name) {
         // What it does goes before the name's own parts do.
         let room = width.saturating_sub(length(action));
@@ -64,6 +72,34 @@ fn length(text: &str) -> usize {
 /// A name in a few words, at their end: `asleep in `await_item``.
 fn quoted(name: &str) -> Option<(&str, &str)> {
     name.strip_suffix('`')?.rsplit_once('`').filter(|(words, _)| words.ends_with(' '))
+}
+
+/// Where a wait is, and what for: `Queue::pop queue.cpp:12: condition in Queue::pop`.
+fn for_what(name: &str) -> Option<(&str, &str)> {
+    name.split_once(": ").filter(|(_, object)| of_kind(object).is_some())
+}
+
+/// What kind of thing it is, and the procedure that it is known by: `condition in Queue::pop`.
+fn of_kind(name: &str) -> Option<(&str, &str)> {
+    let is_kind = |kind: &str| {
+        !kind.is_empty() && kind.bytes().all(|byte| byte.is_ascii_lowercase() || b" -".contains(&byte))
+    };
+    name.split_once(" in ").filter(|(kind, procedure)| is_kind(kind) && !procedure.is_empty())
+}
+
+/// The kind tells such things apart that one procedure uses: it stays whole where anything of the name does.
+fn shorten_of_kind(kind: &str, procedure: &str, width: usize) -> String {
+    /// Characters of a name that say something, with ` in ` before it and without.
+    const LEAST: [usize; 2] = [12, 5];
+    let room = width.saturating_sub(length(kind));
+    if room >= LEAST[0] + 4 {
+        format!("{kind} in {}", shorten(procedure, room - 4))
+    } else if room > LEAST[1] {
+        let listless = without_lists(procedure);
+        format!("{kind} {}", without_middle(last_segment(&listless), room - 1))
+    } else {
+        without_middle(kind, width)
+    }
 }
 
 /// What a row's work is, behind its name: `, zeroing pages`.
@@ -251,6 +287,23 @@ mod tests {
             let short = shorten(INSERT, width);
             assert!(short.contains("insert") && length(&short) <= width, "{width}: {short}");
         }
+    }
+
+    #[test]
+    fn the_kind_of_a_thing_is_the_last_that_goes() {
+        let condition = "condition in Bounded<int>::pop(int&)";
+        assert_eq!(shorten(condition, 34), "condition in Bounded<…>::pop(…)");
+        assert_eq!(shorten(condition, 26), "condition in …::pop(…)");
+        assert_eq!(shorten(condition, 18), "condition pop(…)");
+        assert_eq!(shorten("mutex in Bounded<int>::pop(int&)", 18), "mutex pop(…)");
+        assert_eq!(shorten(condition, 9), "condition");
+        let wait = "Bounded<int>::pop(int&) bq.cpp:12: condition in Bounded<int>::pop(int&)";
+        assert_eq!(shorten(wait, 40), "…::pop(…) bq.cpp:12: condition pop(…)");
+        for width in 9..80 {
+            let short = shorten(wait, width);
+            assert!(length(&short) <= width && short.contains(':'), "{width}: {short}");
+        }
+        assert_eq!(shorten("asleep in `await_the_next_item`", 26), "asleep in `awai…next_item`");
     }
 
     #[test]
