@@ -19,11 +19,11 @@ pub(super) fn cpu_bound(facts: &RunFacts) -> Sentence {
         return sentence!["For ", crowded, available, used];
     }
     let cpus = match facts.cpus {
-        1 => "the only CPU was".to_owned(),
-        2 => "both CPUs were".to_owned(),
-        cpus => format!("all {cpus} CPUs were"),
+        1 => "the only CPU".to_owned(),
+        2 => "both CPUs".to_owned(),
+        cpus => format!("all {cpus} CPUs"),
     };
-    sentence!["The program is CPU-bound (", cpus, " in use for ", used, " of the run)"]
+    sentence!["The program is CPU-bound (it used ", used, " of ", cpus, ")"]
 }
 
 /// CPU time that only waits.

@@ -12,7 +12,7 @@ use crate::findings::next::{LINES, PATH_WITH_WAITS, THREADS, TREE};
 use crate::findings::reasons;
 use crate::findings::sentence::{ShareInWords, TimeInWords, sentence};
 use crate::findings::threshold::CROWDED_OUT;
-use crate::findings::{LeadingWork, RankedWork};
+use crate::findings::{LeadingWork, RankedWork, procedure_answer};
 
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
@@ -63,6 +63,14 @@ fn answer(basis: &FindingBasis<'_, '_>, finding: &Finding) -> LeadingAnswer {
     let FindingBasis { input, facts, .. } = basis;
     let work = LeadingWork::largest(input, RankedWork::Cpu);
     let own = work.as_ref().map(|work| sentence!["; its CPU time goes to ", work.sentence("it")]);
+    // Where the CPUs were free for much of the run, what there was to do for one of them counts.
+    let ranked = RankedWork::of(facts);
+    if finding.limit == Limit::Processors
+        && ranked != RankedWork::Cpu
+        && let Some(largest) = ranked.largest(input)
+    {
+        return procedure_answer(basis, ranked, largest);
+    }
     if finding.limit == Limit::Processors {
         let headline = sentence!["The long pole: CPU time. ", reasons::cpu_bound(facts), own, "."];
         let next = vec![LINES, TREE, THREADS];

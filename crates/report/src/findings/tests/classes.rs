@@ -203,7 +203,7 @@ fn a_lock_and_a_barrier_are_named() {
 #[test]
 fn a_balanced_program_on_full_processors_needs_less_work() {
     let drawing = "cpus 2\none AAAAAAAAAAAAAAAABBBB\ntwo AAAAAAAAAAAAAAAABBBB";
-    let headline = "The long pole: CPU time. The program is CPU-bound (both CPUs were in use for 100 % of the run); its CPU time goes to `A` — 80 %";
+    let headline = "The long pole: CPU time. The program is CPU-bound (it used 100 % of both CPUs); its CPU time goes to `A` — 80 %";
     assert_said(drawing, headline, Some(Advice::Shorten), Ranking::Profile);
 }
 
