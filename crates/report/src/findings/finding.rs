@@ -23,6 +23,12 @@ impl<'s, 'a> FindingBasis<'s, 'a> {
         let facts = RunFacts::of(input);
         FindingBasis { input, bounds: GainBounds::of(&facts), facts }
     }
+
+    /// How long one thread takes for so much work where it gets a processor as seldom as threads of the program do.
+    pub(crate) fn displaced(&self, work: f64) -> f64 {
+        let used = (self.facts.cpu + self.facts.spinning) as f64;
+        if used > 0.0 { work * (self.facts.usable as f64 / used).max(1.0) } else { work }
+    }
 }
 
 /// What limits the run if a finding leads the answer: it decides which ranking to follow.

@@ -75,14 +75,7 @@ fn finding(basis: &FindingBasis<'_, '_>) -> Option<Finding> {
 
 /// Whether the region takes longer than its work, had one thread as much of a processor as the program has.
 fn is_costly(basis: &FindingBasis<'_, '_>, region: &ForkJoinRegion) -> bool {
-    region.elapsed as f64 > displaced(basis, (region.work + region.nested) as f64)
-}
-
-/// How long one thread takes for the work where it gets a processor as seldom as threads of the program do.
-fn displaced(basis: &FindingBasis<'_, '_>, work: f64) -> f64 {
-    let facts = &basis.facts;
-    let used = (facts.cpu + facts.spinning) as f64;
-    if used > 0.0 { work * (facts.usable as f64 / used).max(1.0) } else { work }
+    region.elapsed as f64 > basis.displaced((region.work + region.nested) as f64)
 }
 
 impl CostlyRegions {
@@ -96,7 +89,7 @@ impl CostlyRegions {
             );
         // Where samples do not divide CPU time, all of the runtime's may be work.
         let undivided = if facts.is_in_step { self.runtime } else { 0.0 };
-        let most_work = displaced(basis, self.work + self.doubtful + undivided + sampling);
+        let most_work = basis.displaced(self.work + self.doubtful + undivided + sampling);
         let collecting = facts.overhead / 100.0 * (facts.cpu + facts.spinning) as f64;
         let low = self.elapsed - most_work - beside - collecting.min(self.elapsed);
         let high = self.elapsed - self.work + sampling;

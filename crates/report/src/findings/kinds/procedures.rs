@@ -207,8 +207,11 @@ fn gain(
     // Work that stays has to be done by the processors that there are, too; and while it neither ran nor was ready to, the
     // run does not get shorter without it. An execution that misses the unchanged run may say otherwise.
     let stays = if is_spread { bounds.without(0.0) } else { limit };
+    // Nor is more gained than its work takes where others have processors, too: what its threads wait for a processor they wait for
+    // what comes after it.
+    let most = basis.displaced(own.running as f64 + error(own.running as f64)).max(gain);
     let within = |range: GainRange, gain: f64| {
-        let high = range.high.min(stays.max(gain)).min((own.running + own.ready) as f64);
+        let high = range.high.min(stays.max(gain)).min((own.running + own.ready) as f64).min(most);
         GainRange { low: range.low.min(high), high }
     };
     let replayed = replayed(input, row.node);
