@@ -18,7 +18,7 @@ use crate::quantity::percent;
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "a lock or barrier whose calls cost",
-    when: "its calls take at least 5 % of the CPU time, and at a barrier no less than the waits: the run executed without the calls and without the waits, up to that without all of procedures that do little beside (calls at least 10 % of their own CPU time); stands for the entry about the lock's waits where it gains more",
+    when: "its calls take at least 5 % of the CPU time, no less than is spun in them, and at a barrier no less than the waits: the run executed without the calls and without the waits, up to that without all of procedures that do little beside (calls at least 10 % of their own CPU time); stands for the entry about the lock's waits where it gains more",
     advice: "*synchronise less often*",
     find,
     answer,
@@ -34,8 +34,10 @@ fn finding(basis: &FindingBasis<'_, '_>, cost: &SynchronisationCost) -> Option<F
     let cpu = input.totals().cpu() as f64;
     let calls = cost.running + cost.spinning;
     let share = percent(calls, cpu);
-    // Threads that spin or block at a barrier wait for each other: that is to be balanced, not to be done less often.
-    let is_wait = cost.kind.cause() == Cause::Barrier && cost.spinning + cost.waited as f64 > cost.running;
+    // Threads that spin or block at a barrier wait for each other: that is to be balanced, not to be done less often. Those that spin for
+    // a lock wait for who holds it, however seldom they ask.
+    let is_barrier = cost.kind.cause() == Cause::Barrier;
+    let is_wait = cost.spinning + if is_barrier { cost.waited as f64 } else { 0.0 } > cost.running;
     if share < CALLS_COST || is_wait {
         return None;
     }
