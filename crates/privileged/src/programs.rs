@@ -157,7 +157,7 @@ impl KernelPrograms {
             .override_global("callers_only", &u32::from(user != 0), true)
             .override_global("caller_user", &user, true)
             .override_global("caller_group", &group, true)
-            .override_global("watch_stores", &u32::from(breakpoints.count() > 0), true)
+            .override_global("watch_stores", &1_u32, true)
             .override_global("accounts_known", &u32::from(has_accounts), true)
             .load(OBJECT)
             .map_err(load_error)?;

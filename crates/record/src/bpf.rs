@@ -8,6 +8,9 @@ mod libraries;
 mod mappings;
 mod pythons;
 mod remaps;
+mod sampled_code;
+mod sampled_threads;
+mod shared_lines;
 mod wire;
 
 use std::collections::hash_map::Entry;
@@ -21,6 +24,7 @@ use longpole_event::{LossKind, Time};
 use longpole_privileged::{
     BpfError, KernelAccess, KernelFacts, PrivilegedError, ProgramSettings, online_cpus,
 };
+use longpole_recording::SharedLineSamples;
 use rustc_hash::FxHashMap;
 
 use self::areas::{ExecutableAreas, WireAreas};
@@ -30,6 +34,7 @@ use self::gaps::SampleGaps;
 use self::libraries::Libraries;
 use self::pythons::Pythons;
 use self::remaps::Remaps;
+use self::sampled_threads::SampledThreads;
 use self::wire::Wire;
 use crate::collector::{Collector, KernelCost};
 use crate::collector_choice::Settings;
@@ -71,7 +76,7 @@ pub(crate) struct BpfCollector {
     facts: KernelFacts,
     arrivals: Arrivals,
     gaps: SampleGaps,
-    busy_waits: BusyWaits,
+    sampled: SampledThreads,
     libraries: Libraries,
     behind: Option<Time>,
 }
@@ -95,7 +100,10 @@ impl BpfCollector {
             counters,
             executable: BpfHashMap::try_from(Map::HashMap(maps.executable)).map_err(load_error)?,
             areas: ExecutableAreas::default(),
-            busy_waits: BusyWaits::new(&access, facts.watched_words, processors, settings.hertz),
+            sampled: SampledThreads::new(
+                BusyWaits::new(&access, facts.watched_words, processors, settings.hertz),
+                settings.hertz,
+            ),
             access,
             cpu_of_loading,
             pending: FxHashMap::default(),
@@ -151,13 +159,13 @@ impl BpfCollector {
                     attach_stack(&mut self.pending, &mut event.kind);
                     self.pythons.attach_to_sample(&mut event);
                     last = event.time;
-                    self.busy_waits.see(&event, into);
+                    self.sampled.see(&event, into);
                     self.arrivals.take(event, accounts, into);
                     self.gaps.take_last(into);
                 }
                 Some(Wire::Look(look)) => self.gaps.look(look, into),
-                Some(Wire::Registers(registers)) => self.busy_waits.keep(registers),
-                Some(Wire::Store(store)) => self.busy_waits.store(store, into),
+                Some(Wire::Registers(registers)) => self.sampled.keep(registers),
+                Some(Wire::Store(store)) => self.sampled.store(store, into),
                 None => self.undecodable += 1,
             }
             if bytes >= DRAIN_BYTES {
@@ -264,7 +272,7 @@ impl Collector for BpfCollector {
         self.arrivals.begin_round(begun);
         self.drain_ring(into);
         self.gaps.end_round(begun, into);
-        self.busy_waits.end_round(begun);
+        self.sampled.end_round(begun);
         self.learn(&into[first..]);
         let looked_up = into.len();
         self.remaps.tell(self.areas.pids(), begun, into);
@@ -285,7 +293,7 @@ impl Collector for BpfCollector {
     }
 
     fn kept_back(&self) -> Option<Time> {
-        let kept_back = [self.gaps.kept_back(), self.busy_waits.kept_back(), self.remaps.kept_back()];
+        let kept_back = [self.gaps.kept_back(), self.sampled.kept_back(), self.remaps.kept_back()];
         kept_back.into_iter().flatten().min()
     }
 
@@ -295,7 +303,7 @@ impl Collector for BpfCollector {
 
     fn stop(&mut self) {
         self.gaps.stop();
-        self.busy_waits.stop();
+        self.sampled.stop();
         lock(&self.access).end();
         let counted = self.counters.get(&OWN_RUNS, 0).ok().zip(self.counters.get(&OWN_NANOSECONDS, 0).ok());
         self.cost = counted.map(|(runs, time)| own_cost(runs.iter().zip(time.iter())));
@@ -322,6 +330,10 @@ impl Collector for BpfCollector {
         let notes = [(self.facts.knows_interrupts, interrupts), (self.facts.has_accounts, accounts)];
         let notes = notes.iter().filter(|(is_known, _)| !is_known).map(|(_, note)| (*note).to_owned());
         notes.chain(unseen_note(&self.facts.unseen)).collect()
+    }
+
+    fn shared_lines(&self) -> SharedLineSamples {
+        self.sampled.shared_lines()
     }
 
     fn findings(&self) -> Vec<String> {

@@ -5,6 +5,7 @@ use std::os::fd::RawFd;
 use std::time::Duration;
 
 use longpole_event::Time;
+use longpole_recording::SharedLineSamples;
 
 use crate::raw::{KernelTask, RawEvent};
 
@@ -71,6 +72,11 @@ pub trait Collector: Send {
     /// What a reader of the results has to know about how this collector worked.
     fn notes(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Cache lines that threads were found to share, when the run has ended.
+    fn shared_lines(&self) -> SharedLineSamples {
+        SharedLineSamples::default()
     }
 
     /// What a reader has to know of this run, when it has ended.

@@ -494,6 +494,7 @@ fn finish(parts: RecordingParts<'_>, progress: &mut dyn FnMut(Progress)) -> Resu
     let kernel = collector.kernel_cost();
     let sampler = collector.sampler_cpu();
     let findings = collector.findings();
+    let shared_lines = collector.shared_lines();
     drop(collector);
 
     let machine = &mut manifest.machines[0];
@@ -504,6 +505,7 @@ fn finish(parts: RecordingParts<'_>, progress: &mut dyn FnMut(Progress)) -> Resu
         machine.quota = Some(quota);
     }
     machine.outside = outside;
+    machine.shared_lines = (!shared_lines.lines.is_empty()).then_some(shared_lines);
     machine.clock_readings = clock_readings;
     machine.cost = Some(CollectionCost {
         recorder_cpu_seconds: recorder_cpu.as_secs_f64(),

@@ -53,8 +53,9 @@ pub use id::{BadRecordingId, RecordingId};
 pub use log::{Chunk, Defects, DefinitionCounts, DefinitionLimit, LogReader, LogWriter};
 pub use log_header::LOG_HEADER_BYTES;
 pub use manifest::{
-    AccessSample, CollectionCost, CollectorDescription, CpuQuota, FORMAT_VERSION, KeptWindow,
-    MachineDescription, Manifest, OutsideAccount, QuotaUse, RunOutcome, SimulatedMachine, Trouble,
+    AccessSample, CollectionCost, CollectorDescription, CpuQuota, FORMAT_VERSION, KeptWindow, LineUser,
+    MachineDescription, Manifest, OutsideAccount, QuotaUse, RunOutcome, SharedLine, SharedLineSamples,
+    SimulatedMachine, Trouble,
 };
 pub use measured::MeasuredChange;
 pub use metric_files::{LARGEST_METRIC_FILE, MetricFile};

@@ -152,6 +152,50 @@ pub struct MachineDescription {
     /// The collectors of outside series, and how they fared; empty until the run has ended.
     #[serde(default)]
     pub outside: Vec<OutsideAccount>,
+    /// Cache lines that samples found threads to share; none until the run has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_lines: Option<SharedLineSamples>,
+}
+
+/// Cache lines that several threads accessed at the same time on several processors, one of them by writing, as samples show it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedLineSamples {
+    /// All samples of the recorded threads.
+    pub samples: u64,
+    /// The lines, those with most samples first.
+    pub lines: Vec<SharedLine>,
+}
+
+/// A line of 64 bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SharedLine {
+    /// The process, by its number.
+    pub process: u32,
+    /// Its first address.
+    pub address: u64,
+    /// The variable at its first byte that is accessed, where that has a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variable: Option<String>,
+    /// The procedure in which threads were there most often.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub procedure: Option<String>,
+    /// Samples of threads at code that accesses it while another thread was, on another processor.
+    pub samples: u64,
+    /// These threads.
+    pub users: Vec<LineUser>,
+}
+
+/// A thread that accesses a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineUser {
+    /// Its number.
+    pub thread: u32,
+    /// Its part of the samples.
+    pub samples: u64,
+    /// The bytes that it reads, a bit for each.
+    pub read: u64,
+    /// Those that it writes.
+    pub written: u64,
 }
 
 /// How much of the processors a control group may use.

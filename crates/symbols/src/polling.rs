@@ -1,4 +1,4 @@
-//! Which words of memory a running thread waits for, where it is found in a loop that only waits.
+//! Which words of memory a running thread waits for, where it is found in a loop that only waits, and which it accesses elsewhere.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use crate::Mapping;
 use crate::functions::Functions;
 use crate::image::Image;
-use crate::spin::{PolledWord, Spins};
+use crate::spin::{AccessedWord, PolledWord, Spins};
 
 /// Larger files are not read while a program runs.
 const LARGEST_FILE: u64 = 64 << 20;
@@ -37,6 +37,15 @@ pub struct PollingPlace {
     pub bias: u64,
 }
 
+/// The words that code accesses around a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessPlace {
+    /// Which.
+    pub words: Vec<AccessedWord>,
+    /// What has to be added to an address of the file.
+    pub bias: u64,
+}
+
 /// Finds them, file by file.
 #[derive(Default)]
 pub struct PollingCode {
@@ -47,6 +56,20 @@ pub struct PollingCode {
 impl PollingCode {
     /// Of a thread of the process at this address, in this mapping; `None` where it does not wait, or no word is known.
     pub fn place(&mut self, pid: u32, mapping: &Mapping, address: u64) -> Option<PollingPlace> {
+        let (file, inside) = self.file(pid, mapping, address)?;
+        let words = file.spins.polled(&file.image, &file.functions, inside);
+        (!words.is_empty()).then(|| PollingPlace { words, bias: address.wrapping_sub(inside) })
+    }
+
+    /// What a thread of the process accesses at this address, in this mapping; `None` where it waits there, or nothing is known.
+    pub fn accesses(&mut self, pid: u32, mapping: &Mapping, address: u64) -> Option<AccessPlace> {
+        let (file, inside) = self.file(pid, mapping, address)?;
+        let words = file.spins.accessed(&file.image, &file.functions, inside);
+        (!words.is_empty()).then(|| AccessPlace { words, bias: address.wrapping_sub(inside) })
+    }
+
+    /// The mapping's file, and the address there.
+    fn file(&mut self, pid: u32, mapping: &Mapping, address: u64) -> Option<(&mut PollingFile, u64)> {
         // As the process sees it, which may be in a container.
         let path = Path::new("/proc").join(pid.to_string()).join("root");
         let path = path.join(mapping.path.strip_prefix("/").ok()?);
@@ -55,8 +78,7 @@ impl PollingCode {
         let file = self.files.entry(key).or_insert_with(|| PollingFile::open(&path, &file)).as_mut()?;
         let offset = address.checked_sub(mapping.start)?.checked_add(mapping.file_offset)?;
         let inside = file.image.address_of(offset)?;
-        let words = file.spins.polled(&file.image, &file.functions, inside);
-        (!words.is_empty()).then(|| PollingPlace { words, bias: address.wrapping_sub(inside) })
+        Some((file, inside))
     }
 }
 

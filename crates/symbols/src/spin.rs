@@ -14,6 +14,7 @@
 //!   (function)          (loops)          (flow, transfer, value)    (rule)
 //! ```
 
+mod accessed;
 mod calls;
 mod effect;
 mod flow;
@@ -34,6 +35,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::functions::Functions;
 use crate::image::Image;
+pub use crate::spin::accessed::AccessedWord;
+use crate::spin::accessed::accessed_words;
 use crate::spin::calls::{CallEffect, Callees, FileParts, is_call};
 use crate::spin::effect::is_visible;
 use crate::spin::flow::CodeRegion;
@@ -118,6 +121,16 @@ impl Spins {
         let around = small.iter().filter(|found| found.has(here));
         let words = around.map(|found| polled_words(function, found));
         words.into_iter().find(|words| !words.is_empty()).unwrap_or_default()
+    }
+
+    /// The words that a thread accesses around the address where it is found; none where it only waits there.
+    pub fn accessed(&mut self, image: &Image, functions: &Functions, address: u64) -> Vec<AccessedWord> {
+        if self.at(image, functions, address) != BusyWaiting::Work {
+            return Vec::new();
+        }
+        let known = functions.range_of(address).and_then(|range| self.functions.get(&range.start));
+        let Some(Loops { function, .. }) = known else { return Vec::new() };
+        function.index_of_byte(address).map(|here| accessed_words(function, here)).unwrap_or_default()
     }
 }
 

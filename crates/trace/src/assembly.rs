@@ -71,6 +71,7 @@ pub(crate) fn tree_of(manifest: &Manifest, inventories: &[Inventory], run: RunBo
                 cpus: machine.cpus,
                 online_cpus: machine.online_cpus,
                 quota: machine.quota,
+                shared_lines: machine.shared_lines.clone(),
                 real_time: machine.real_time,
             });
         }

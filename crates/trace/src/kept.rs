@@ -5,7 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use longpole_event::{ThreadId, Time};
-use longpole_recording::{CpuQuota, Defects, Manifest, OutsideAccount, QuotaUse, RecordingFolder, Trouble};
+use longpole_recording::{
+    CpuQuota, Defects, LineUser, Manifest, OutsideAccount, QuotaUse, RecordingFolder, SharedLine,
+    SharedLineSamples, Trouble,
+};
 
 use crate::columns::{ColumnsWriter, IdCounts, ItemCache, ItemColumns};
 use crate::error::Result;
@@ -21,7 +24,10 @@ use crate::trace::Trace;
 
 stored! {
     Program { command, file, machines, processes, threads, owners, begin_nanoseconds, elapsed_nanoseconds }
-    Machine { name, cpus, online_cpus, quota, real_time }
+    Machine { name, cpus, online_cpus, quota, shared_lines, real_time }
+    SharedLineSamples { samples, lines }
+    SharedLine { process, address, variable, procedure, samples, users }
+    LineUser { thread, samples, read, written }
     CpuQuota { processors, used }
     QuotaUse { periods, throttled_periods, throttled_nanoseconds }
     Process { machine, pid, name, title, parent, rank }

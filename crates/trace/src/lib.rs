@@ -66,7 +66,7 @@ pub use error::{Error, Result};
 pub use evidence::{Evidence, SourceCounts};
 pub use exclusion::ExclusionTimes;
 pub use fold::{Fold, FoldedTimelines, Folding};
-pub use longpole_recording::{CpuQuota, OutsideAccount, Trouble};
+pub use longpole_recording::{CpuQuota, LineUser, OutsideAccount, SharedLine, SharedLineSamples, Trouble};
 pub use message_traffic::{MessageFlow, MessageTraffic, NotUnderstoodCalls};
 pub use objects::{Object, ObjectId, ObjectKind, Objects, Signals};
 pub use parallel_calls::{ParallelCalls, RegionPart};

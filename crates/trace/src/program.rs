@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use longpole_event::{MachineId, ProcessId, ThreadId, Time};
-use longpole_recording::CpuQuota;
+use longpole_recording::{CpuQuota, SharedLineSamples};
 
 use crate::paths::PathId;
 
@@ -40,6 +40,8 @@ pub struct Machine {
     pub online_cpus: Option<u32>,
     /// The quota of the program's control group.
     pub quota: Option<CpuQuota>,
+    /// Cache lines that samples found threads to share.
+    pub shared_lines: Option<SharedLineSamples>,
     /// Whether the program began with a real-time scheduling policy.
     pub real_time: bool,
 }

@@ -43,6 +43,7 @@ mod replay;
 mod runtime;
 mod series;
 mod set_up;
+mod shared_lines;
 mod spins;
 mod stuck;
 mod support;

@@ -6,6 +6,7 @@ use std::os::fd::RawFd;
 use std::time::Duration;
 
 use longpole_event::Time;
+use longpole_recording::SharedLineSamples;
 use longpole_ring::Mode;
 
 use super::library::{AgentPart, Library};
@@ -179,6 +180,10 @@ impl Collector for WithAgent {
 
     fn notes(&self) -> Vec<String> {
         self.kernel.notes()
+    }
+
+    fn shared_lines(&self) -> SharedLineSamples {
+        self.kernel.shared_lines()
     }
 
     fn findings(&self) -> Vec<String> {

@@ -18,9 +18,10 @@ use std::sync::{Arc, Mutex};
 
 use longpole_event::{Blocking, PrimitiveKind, Time};
 use longpole_privileged::{KernelAccess, MOST_STORES, WatchedMemory};
-use longpole_symbols::{Mapping, PolledState, PolledWord, PollingCode, PollingPlace, maps_of};
+use longpole_symbols::{PolledState, PolledWord};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::sampled_code::SampledPlace;
 use super::wire::{ThreadRegisters, WatchedStore};
 use crate::raw::{KernelTask, RawEvent, RawKind, RawMark, RawPrimitive, RawStack};
 
@@ -32,8 +33,6 @@ const IDLE_NANOSECONDS: u64 = 1_000_000_000;
 const LONGEST_WAIT: u64 = 8;
 /// Its number among the registers.
 const STACK_POINTER: usize = 4;
-/// Places in code that are looked at in a round; a first look takes up to a millisecond.
-const NEW_PLACES: u32 = 8;
 
 /// A word of a process.
 type WatchKey = (u32, WatchedMemory);
@@ -79,11 +78,6 @@ struct BusyWait {
 pub(crate) struct BusyWaits {
     processors: Vec<u16>,
     longest_wait: u64,
-    code: PollingCode,
-    places: FxHashMap<(u32, u64), Option<Arc<PollingPlace>>>,
-    maps: FxHashMap<u32, Vec<Mapping>>,
-    new_places: u32,
-    registers: Option<ThreadRegisters>,
     waiting: FxHashMap<u32, BusyWait>,
     /// By thread, since it was last found elsewhere.
     own_stores: FxHashMap<u32, OwnStore>,
@@ -186,11 +180,6 @@ impl BusyWaits {
         BusyWaits {
             processors,
             longest_wait: longpole_privileged::mean(hertz) * LONGEST_WAIT,
-            code: PollingCode::default(),
-            places: FxHashMap::default(),
-            maps: FxHashMap::default(),
-            new_places: 0,
-            registers: None,
             waiting: FxHashMap::default(),
             own_stores: FxHashMap::default(),
             met: FxHashMap::default(),
@@ -200,28 +189,24 @@ impl BusyWaits {
         }
     }
 
-    /// The registers of the thread that the next sample is of.
-    pub(crate) fn keep(&mut self, registers: ThreadRegisters) {
-        self.registers = Some(registers);
-    }
-
-    /// Looks at an event before it is handed over, and tells the end of a busy-wait that it shows.
-    pub(crate) fn see(&mut self, event: &RawEvent, into: &mut Vec<RawEvent>) {
+    /// Looks at an event before it is handed over, and tells the end of a busy-wait that it shows. Of a sample: the thread's registers
+    /// and what it does there, where that is known.
+    pub(crate) fn see(
+        &mut self,
+        event: &RawEvent,
+        found: Option<(&ThreadRegisters, &SampledPlace)>,
+        into: &mut Vec<RawEvent>,
+    ) {
         match &event.kind {
-            RawKind::Sample { task, kernel, .. } => {
-                let of_it = |of: &ThreadRegisters| !kernel && of.time == event.time && of.task == *task;
-                let Some(of) = self.registers.take().filter(of_it) else {
+            RawKind::Sample { task, .. } => {
+                match found.and_then(|(of, place)| Some((of, self.words(of, place)?))) {
                     // Where it is in the kernel, nothing is known.
-                    self.waiting.remove(&task.tid);
-                    return;
-                };
-                match self.words(&of) {
                     None => _ = self.waiting.remove(&task.tid),
-                    Some(words) if words.is_empty() => {
+                    Some((_, words)) if words.is_empty() => {
                         self.goes_on(*task, event.time, into);
                         self.own_stores.remove(&task.tid);
                     }
-                    Some(words) => self.spins(event, &of, words),
+                    Some((of, words)) => self.spins(event, of, words),
                 }
             }
             // It spins on when it has its processor again, and a store meanwhile ends that.
@@ -309,45 +294,19 @@ impl BusyWaits {
     }
 
     /// The words that a thread with these registers looks at; none where it does not spin, and `None` where that is not known.
-    fn words(&mut self, of: &ThreadRegisters) -> Option<Vec<WatchedMemory>> {
+    fn words(&self, of: &ThreadRegisters, place: &SampledPlace) -> Option<Vec<WatchedMemory>> {
         if self.watches.is_empty() || self.is_stopped {
             return None;
         }
-        let pid = of.task.pid;
-        let Some(place) = self.place(pid, of.ip)? else { return Some(Vec::new()) };
-        let read = |address| read_pointer(pid, address);
+        let Some(place) = &place.polls else { return Some(Vec::new()) };
+        let read = |address| read_pointer(of.task.pid, address);
         let state = PolledState { registers: &of.general, bias: place.bias, read: &read };
         let word = |word: &PolledWord| Some(WatchedMemory::around(word.address(&state)?, word.bytes));
         place.words.iter().map(word).collect()
     }
 
-    fn place(&mut self, pid: u32, ip: u64) -> Option<Option<Arc<PollingPlace>>> {
-        if let Some(known) = self.places.get(&(pid, ip)) {
-            return Some(known.clone());
-        }
-        if self.new_places >= NEW_PLACES {
-            return None;
-        }
-        self.new_places += 1;
-        let known = self.maps.get(&pid).and_then(|maps| mapping_at(maps, ip));
-        let mapping = match known {
-            Some(known) => Some(known),
-            // It may be newer than what is known.
-            None => {
-                let maps = maps_of(pid).ok()?;
-                self.maps.insert(pid, maps);
-                self.maps.get(&pid).and_then(|maps| mapping_at(maps, ip))
-            }
-        };
-        let place = mapping.and_then(|mapping| self.code.place(pid, mapping, ip)).map(Arc::new);
-        self.places.insert((pid, ip), place.clone());
-        Some(place)
-    }
-
     /// A process is gone, or runs another program.
     fn forget(&mut self, pid: u32) {
-        self.places.retain(|(of, _), _| *of != pid);
-        self.maps.remove(&pid);
         self.waiting.retain(|_, wait| wait.task.pid != pid);
         self.own_stores.retain(|_, store| store.pid != pid);
         self.met.retain(|(of, _), _| *of != pid);
@@ -379,7 +338,6 @@ impl BusyWaits {
 
     /// Everything up to now was looked at.
     pub(crate) fn end_round(&mut self, time: Time) {
-        self.new_places = 0;
         for watch in &mut self.watches {
             let Some(word) = watch.word else { continue };
             let is_of = |wait: &&mut BusyWait| wait.words.contains(&word.key.1);
@@ -407,10 +365,6 @@ impl BusyWaits {
         self.is_stopped = true;
         self.watches.iter_mut().for_each(WordWatch::end);
     }
-}
-
-fn mapping_at(maps: &[Mapping], ip: u64) -> Option<&Mapping> {
-    maps.iter().find(|mapping| (mapping.start..mapping.end).contains(&ip))
 }
 
 /// A pointer in a process's memory.

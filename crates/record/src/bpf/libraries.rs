@@ -80,7 +80,7 @@ impl Libraries {
 }
 
 /// Whether a file is named as C libraries with threads are: glibc's, its separate one of older versions, musl's.
-fn is_c_library(path: &Path) -> bool {
+pub(super) fn is_c_library(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let begins = ["libc.so", "libc-2.", "libpthread", "ld-musl-", "libc.musl-"];
     path.is_absolute() && begins.iter().any(|begin| name.starts_with(begin))

@@ -6,6 +6,7 @@ use longpole_trace::{CodePlace, ObjectId, ObjectKind, ProcedureId};
 
 use super::facts::{PlacedWait, RunFacts};
 use super::gain::{GainBounds, GainRange};
+use super::kinds::shared_lines::SharedMemory;
 use super::leading::RankedWork;
 use super::next::NextCommand;
 use super::sentence::{Sentence, ShareInWords, sentence};
@@ -65,6 +66,8 @@ pub(crate) enum FindingSubject {
     LateRank(ProcessId, ProcedureId),
     /// So many parallel regions; where the largest of them begins.
     ParallelRegions(CodePlace, u64),
+    /// Memory that threads use at the same time.
+    SharedMemory(SharedMemory),
     /// The lack of processors.
     Processors,
     /// Busy waits at an unknown place.
@@ -104,6 +107,7 @@ impl FindingSubject {
             FindingSubject::ParallelRegions(place, count) => {
                 super::kinds::parallel_regions::name(input, *place, *count)
             }
+            FindingSubject::SharedMemory(memory) => memory.name(),
             FindingSubject::Processors => "waiting for a CPU".into(),
             FindingSubject::Spinning => "spinning".into(),
             FindingSubject::Work => "all work".into(),
@@ -126,6 +130,10 @@ pub(crate) enum Advice {
     UseProcesses,
     /// Locking or waiting at a barrier itself takes the time: less often, or by cheaper means.
     SynchroniseLess,
+    /// Threads write beside each other in one cache line: each its own line.
+    SeparateLines,
+    /// Threads write the same memory at the same time: one for each thread, put together at the end.
+    OwnCopies,
     /// Dividing the work among threads takes longer than the work: not divided, or in larger pieces.
     ExecuteOnOneThread,
     /// Threads wait for the slowest: even shares.
@@ -156,6 +164,8 @@ impl Advice {
             Advice::SplitLock => "split the lock",
             Advice::UseProcesses => "use several processes",
             Advice::SynchroniseLess => "synchronise less often",
+            Advice::SeparateLines => "give each thread a cache line",
+            Advice::OwnCopies => "give each thread its own",
             Advice::ExecuteOnOneThread => "execute on one thread",
             Advice::Balance => "balance the work",
             Advice::OverlapIo => "overlap the io",

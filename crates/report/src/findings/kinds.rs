@@ -10,6 +10,7 @@ pub(super) mod parallel_regions;
 pub(super) mod procedures;
 pub(super) mod processors;
 pub(super) mod requests;
+pub(super) mod shared_lines;
 pub(super) mod sleep;
 pub(super) mod spinning;
 pub(super) mod stuck;

@@ -2,8 +2,8 @@
 
 use super::finding::FindingKind;
 use super::kinds::{
-    barriers, devices, late_ranks, locks, outside, parallel_regions, procedures, processors, requests, sleep,
-    spinning, stuck, synchronisation, time_limits, work,
+    barriers, devices, late_ranks, locks, outside, parallel_regions, procedures, processors, requests,
+    shared_lines, sleep, spinning, stuck, synchronisation, time_limits, work,
 };
 
 /// Every kind of finding. Of findings that are worth the same the one of the earlier kind goes first.
@@ -12,6 +12,7 @@ pub(crate) const KINDS: &[&FindingKind] = &[
     &spinning::KIND,
     &late_ranks::KIND,
     &parallel_regions::KIND,
+    &shared_lines::KIND,
     &procedures::KIND,
     &locks::KIND,
     &synchronisation::KIND,

@@ -46,6 +46,7 @@ thresholds! {
     OWN_CROWD = 70.0 "%": "Part of the CPU time that it could use which the program got, from which on a lack of CPUs is its own crowd; below it others, a quota or pinning are the cause.";
     CROWDED_OUT = 75.0 "%": "Part of the run for which others, a quota or pinning keep the critical path from a CPU, from which on that leads.";
     SPINNING = 5.0 "%": "Part of the CPU time that spins from which on that is said, advised against, and misleads gprof.";
+    SHARED_LINES = 5.0 "%": "Part of the CPU time at code that accesses a cache line which other threads use at the same time, from which on it is said.";
     CALLS_COST = 5.0 "%": "Part of the CPU time in calls of a lock or barrier from which on synchronising less often is advised.";
     SHORT_PATH = 50.0 "%": "Length of the critical path, as a part of the program's time on its CPUs, below which useful work does not explain the run.";
     PATH_IS_RUN = 80.0 "%": "Length of the critical path, as a part of the run, below which a share of the path is also said as a share of the run.";

@@ -21,16 +21,16 @@ const MOST_STEPS: usize = 3;
 /// Where a word is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolledWord {
-    base: Base,
+    pub(super) base: Base,
     /// Number and factor.
-    index: Option<(usize, u64)>,
-    displacement: u64,
-    /// Its size: 1, 2, 4 or 8.
+    pub(super) index: Option<(usize, u64)>,
+    pub(super) displacement: u64,
+    /// Its size.
     pub bytes: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Base {
+pub(super) enum Base {
     /// Nothing: the displacement is an address as the file states it.
     File,
     /// A general register, by its number.
