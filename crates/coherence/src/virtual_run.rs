@@ -145,7 +145,8 @@ pub struct VirtualWait {
 pub struct VirtualRun {
     /// Requests and their causes, at virtual times.
     pub communication: CommunicationResult,
-    /// Waits, in the order in which they ended (of equal ends, in the order of the simulation).
+    /// Waits, in the order in which they ended (of equal ends, in the order of the simulation); none unless
+    /// [`VirtualRunSetup::keeps_waits`].
     pub waits: Vec<VirtualWait>,
     /// Virtual nanoseconds at which each processor ended.
     pub ends: Vec<u64>,
@@ -173,6 +174,9 @@ pub struct VirtualRunSetup {
     pub words_of: Vec<u64>,
     /// First addresses of units whose requests alone are recorded, and numbered; empty: all. Everything is counted.
     pub records_of: Vec<u64>,
+    /// Whether [`VirtualRun::waits`] are kept, one for each request and more: memory in proportion to the run's length. An observer is
+    /// told of them either way.
+    pub keeps_waits: bool,
     /// Another layout of some objects, which the accesses are simulated in; units that are named above are those of that layout.
     pub layout: Option<DataLayout>,
 }
@@ -190,6 +194,7 @@ impl VirtualRun {
             nodes: Vec::new(),
             words_of: Vec::new(),
             records_of: Vec::new(),
+            keeps_waits: true,
             layout: None,
         };
         let sources = streams.iter().map(|stream| stream.iter().copied()).collect();
@@ -306,6 +311,7 @@ struct Runner<S, O> {
     barriers: BTreeMap<SyncToken, Vec<ProcessorId>>,
     joiners: BTreeMap<ProcessorId, Vec<ProcessorId>>,
     versions: BTreeMap<SyncToken, VirtualVersions>,
+    keeps_waits: bool,
     waits: Vec<VirtualWait>,
     unfollowed: u64,
     /// Requests since the memory was looked at.
@@ -354,6 +360,7 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>, O: VirtualRunObserver> Runner<S, 
             barriers: BTreeMap::new(),
             joiners: BTreeMap::new(),
             versions: BTreeMap::new(),
+            keeps_waits: setup.keeps_waits,
             waits: Vec::new(),
             unfollowed: 0,
             unlooked: 0,
@@ -590,7 +597,7 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>, O: VirtualRunObserver> Runner<S, 
             }
         };
         let protocol = outcome.cost;
-        if protocol > 0 {
+        if protocol > 0 && self.keeps_waits {
             self.waits.push(VirtualWait {
                 processor,
                 site: access.site,
@@ -717,7 +724,7 @@ impl<S: Iterator<Item = (SiteId, StreamStep)>, O: VirtualRunObserver> Runner<S, 
             self.state(processor).time += cost;
         }
         let end = self.state(processor).time;
-        if end > start {
+        if end > start && self.keeps_waits {
             self.waits.push(VirtualWait { processor, site, start, end, cause, enabled_by });
         }
     }
@@ -912,6 +919,7 @@ mod tests {
             nodes: Vec::new(),
             words_of: Vec::new(),
             records_of: Vec::new(),
+            keeps_waits: true,
             layout: None,
         };
         VirtualRun::of_recorded(sources, &setup)

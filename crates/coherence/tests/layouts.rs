@@ -257,6 +257,7 @@ fn a_mapped_run_is_the_run_of_streams_with_the_mapped_addresses() {
             nodes: Vec::new(),
             words_of: Vec::new(),
             records_of: Vec::new(),
+            keeps_waits: true,
             layout,
         };
         let run = |streams: &[ProcessorStream], setup: &VirtualRunSetup| {

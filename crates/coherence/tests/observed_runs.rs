@@ -74,6 +74,7 @@ fn told(
         nodes: nodes.iter().copied().map(ProcessorId).collect(),
         words_of: Vec::new(),
         records_of: Vec::new(),
+        keeps_waits: false,
         layout: None,
     };
     let mut told = ToldRun::default();

@@ -31,6 +31,7 @@ fn run(records_of: &[u64]) -> CommunicationResult {
         nodes: Vec::new(),
         words_of: Vec::new(),
         records_of: records_of.to_vec(),
+        keeps_waits: false,
         layout: None,
     };
     VirtualRun::of_recorded(streams.collect(), &setup).expect("streams that end").communication

@@ -92,6 +92,7 @@ impl ProcessStreams {
             nodes: Vec::new(),
             words_of: Vec::new(),
             records_of: Vec::new(),
+            keeps_waits: false,
             layout: None,
         }
     }

@@ -23,6 +23,7 @@ mod arbitration;
 mod compiler;
 mod ends;
 mod held_work;
+mod node_releases;
 mod plan;
 mod planned_waits;
 mod polls;

@@ -32,6 +32,10 @@ const CLOCK: &str = "sample";
 const STORE: &str = "store";
 /// Largest copy of user memory that the programs have room for (`MOST_MEMORY` in `bpf/records.h`).
 pub const MOST_STACK_BYTES: u32 = 8192;
+/// Size of a known stack (`struct known_stack` in `bpf/longpole.bpf.c`), and memory for those of all processors, unless they are so many
+/// that the fewest take more.
+const KNOWN_STACK_BYTES: usize = 712;
+const KNOWN_STACK_MEMORY: usize = 16 << 20;
 
 /// Why the programs could not be loaded; completes "failed to …".
 #[derive(Debug, thiserror::Error)]
@@ -113,6 +117,16 @@ impl KernelTypes {
     }
 }
 
+/// How many stacks the programs know again on each of so many processors: a power of two.
+///
+/// A thread has a few, at addresses of its own. Where hundreds of threads take turns, 256 displace each other all the time, and each switch
+/// then copies and hashes its stack anew.
+fn known_stacks(processors: usize) -> u32 {
+    let room = KNOWN_STACK_MEMORY / KNOWN_STACK_BYTES / processors.max(1);
+    let (fewest, most) = (256, 4096);
+    1 << room.clamp(fewest, most).ilog2()
+}
+
 /// The programs, loaded and attached. They record no task before [`KernelPrograms::track`].
 #[derive(Debug)]
 pub struct KernelPrograms {
@@ -145,6 +159,7 @@ impl KernelPrograms {
         let cpu_number = distances.map_or(0, |distances| distances.cpu_number);
         let processors = online_cpus().map_err(BpfError::PerfEvent)?;
         let breakpoints = Breakpoints::open(&processors);
+        let known_stacks = known_stacks(aya::util::nr_cpus().unwrap_or(processors.len()));
         // SAFETY: no arguments.
         let (user, group) = unsafe { (libc::getuid(), libc::getgid()) };
         let mut programs = loader
@@ -159,6 +174,8 @@ impl KernelPrograms {
             .override_global("caller_group", &group, true)
             .override_global("watch_stores", &1_u32, true)
             .override_global("accounts_known", &u32::from(has_accounts), true)
+            .override_global("known_stacks_mask", &(known_stacks - 1), true)
+            .map_max_entries("known_stacks", known_stacks)
             .load(OBJECT)
             .map_err(load_error)?;
         let mappings = MappingRings::open(forks).map_err(BpfError::PerfEvent)?;

@@ -21,12 +21,16 @@
 
 char program_license[] SEC("license") = "Dual MIT/GPL";
 
+/* Stacks that are known on a processor, at least. */
+#define KNOWN_STACKS 256
+
 /* Set by the loader. */
 const volatile u32 stack_bytes = 1024;  /* user memory copied for a stack, a multiple of 8, ≤ MOST_MEMORY */
 const volatile u32 walk_frame_pointers = 1;
 const volatile u32 preempt_count_known = 0;  /* the two offsets below are right */
 const volatile s64 preempt_count_from_rq = 0; /* per-CPU variables: __preempt_count − runqueues */
 const volatile s64 cpu_number_from_rq = 0;    /* cpu_number − runqueues; a check of the former */
+const volatile u32 known_stacks_mask = KNOWN_STACKS - 1; /* how many there is room for on a processor: a power of two, less 1 */
 const volatile u32 accounts_known = 0; /* the kernel keeps accounts of its tasks */
 const volatile u32 watch_stores = 0; /* samples come with registers */
 /* A recorder with capabilities of its own sees into tasks of its caller only. */
@@ -83,7 +87,6 @@ struct {
 	MAP_TYPE(value, struct stack_record);
 } rooms SEC(".maps");
 
-#define KNOWN_STACKS 256
 #define KNOWN_WORDS 64
 
 struct stack_identity {
@@ -106,7 +109,10 @@ struct known_stack {
 	u16 at[KNOWN_WORDS]; /* words from sp; behind the last one it stands again up to a whole step */
 };
 
-/* By registers; lossy. Of each processor, so that nobody writes what another one reads. */
+/*
+ * By registers; lossy. Of each processor, so that nobody writes what another one reads. The loader makes room for more where processors
+ * are few: each thread has stacks of its own, and those that share a place displace each other.
+ */
 struct {
 	MAP_UINT(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	MAP_UINT(max_entries, KNOWN_STACKS);
@@ -497,7 +503,7 @@ INLINE u64 mixed_areas(struct areas *areas)
 INLINE struct known_stack *known_stack(struct stack_identity *identity)
 {
 	u64 mixed = (identity->ip ^ identity->sp * PRIME ^ identity->process ^ identity->python) * PRIME;
-	u32 slot = (u32)(mixed >> 40) & (KNOWN_STACKS - 1);
+	u32 slot = (u32)(mixed >> 40) & known_stacks_mask;
 	return bpf_map_lookup_elem(&known_stacks, &slot);
 }
 

@@ -24,6 +24,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use longpole_trace::ObjectId;
 
+use super::node_releases::NodeReleases;
 use super::plan::{ExecutedSpinEnds, ExecutionPlan, Factors, PlanStep};
 use super::queues::{ExecutedQueues, PlannedItem};
 use processors::ReplayedMachine;
@@ -127,13 +128,6 @@ struct LockState {
     times: ReplayedLock,
 }
 
-#[derive(Clone, Debug, Default)]
-struct ReleasedNode {
-    releases: u32,
-    /// Threads that wait, and for how many releases.
-    waiting: Vec<(u32, u32)>,
-}
-
 struct PlanReplayer<'a, F> {
     plan: &'a ExecutionPlan,
     factors: &'a Factors,
@@ -145,7 +139,7 @@ struct PlanReplayer<'a, F> {
     now: u64,
     threads: Vec<ReplayThread>,
     machines: Vec<ReplayedMachine>,
-    nodes: Vec<ReleasedNode>,
+    nodes: NodeReleases,
     locks: Vec<LockState>,
     queues: ExecutedQueues<'a>,
     timers: BinaryHeap<Reverse<(u64, u32)>>,
@@ -196,7 +190,7 @@ pub(super) fn replay(
         now: 0,
         threads: plan.threads.iter().enumerate().map(thread).collect(),
         machines: plan.processors.iter().map(machine).collect(),
-        nodes: vec![ReleasedNode::default(); plan.nodes],
+        nodes: NodeReleases::new(plan.nodes, plan.threads.len()),
         locks: vec![LockState::default(); plan.objects],
         queues: ExecutedQueues::of(plan),
         timers: BinaryHeap::new(),
@@ -220,7 +214,7 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
                 None => {}
                 Some(&PlanStep::Wait { node, releases, .. }) => {
                     self.threads[index].next = 1;
-                    self.nodes[node.0 as usize].waiting.push((thread, releases));
+                    self.nodes.wait(thread, node, releases);
                 }
                 Some(&PlanStep::Away { time, .. }) => {
                     self.threads[index].next = 1;

@@ -10,6 +10,7 @@ use std::collections::BinaryHeap;
 
 use longpole_trace::ObjectId;
 
+use super::node_releases::NodeReleases;
 use super::plan::{ExecutedSpinEnds, ExecutionPlan, Factors, NodeId, PlanStep};
 use super::queues::{ExecutedQueues, PlannedItem};
 
@@ -57,13 +58,6 @@ impl ProcessorPool {
     }
 }
 
-#[derive(Debug, Default)]
-struct TokenNode {
-    releases: u32,
-    /// Threads that wait, and for how many releases.
-    waiting: Vec<(u32, u32)>,
-}
-
 struct Scheduler<'a, F> {
     plan: &'a ExecutionPlan,
     factors: &'a Factors,
@@ -78,7 +72,9 @@ struct Scheduler<'a, F> {
     in_unknown: Vec<bool>,
     spin_ends: Option<&'a ExecutedSpinEnds>,
     ended_spins: ExecutedSpinEnds,
-    nodes: Vec<TokenNode>,
+    nodes: NodeReleases,
+    /// Threads that a release lets go.
+    let_go: Vec<u32>,
     queues: ExecutedQueues<'a>,
     pools: Vec<ProcessorPool>,
     away: BinaryHeap<Reverse<SchedulerEvent>>,
@@ -116,7 +112,8 @@ pub(super) fn execute(
         in_unknown: vec![false; plan.threads.len()],
         spin_ends,
         ended_spins: vec![Vec::new(); plan.threads.len()],
-        nodes: std::iter::repeat_with(TokenNode::default).take(plan.nodes).collect(),
+        nodes: NodeReleases::new(plan.nodes, plan.threads.len()),
+        let_go: Vec::new(),
         queues: ExecutedQueues::of(plan),
         pools: plan.processors.iter().map(pool).collect(),
         away: BinaryHeap::new(),
@@ -208,12 +205,9 @@ impl<F: Fn(ObjectId) -> bool> Scheduler<'_, F> {
                     continue;
                 }
                 PlanStep::Wait { object: Some(object), .. } if (self.is_free)(object.object()) => continue,
+                PlanStep::Wait { node, releases, .. } if self.nodes.has(node, releases) => continue,
                 PlanStep::Wait { node, releases, spins, .. } => {
-                    let node = &mut self.nodes[node.0 as usize];
-                    if node.releases >= releases {
-                        continue;
-                    }
-                    node.waiting.push((thread as u32, releases));
+                    self.nodes.wait(thread as u32, node, releases);
                     self.spins[thread] = spins;
                     self.pools[machine].spinning += usize::from(spins);
                     return;
@@ -273,21 +267,13 @@ impl<F: Fn(ObjectId) -> bool> Scheduler<'_, F> {
     }
 
     fn release(&mut self, of: NodeId) {
-        let node = &mut self.nodes[of.0 as usize];
-        node.releases += 1;
-        let releases = node.releases;
-        let mut let_go = Vec::new();
-        node.waiting.retain(|&(thread, wanted)| {
-            let stays = wanted > releases;
-            if !stays {
-                let_go.push(thread as usize);
-            }
-            stays
-        });
-        for thread in let_go {
-            self.stop_spinning(thread);
-            self.going.push(thread);
+        let mut let_go = std::mem::take(&mut self.let_go);
+        self.nodes.release(of, &mut let_go);
+        for thread in let_go.drain(..) {
+            self.stop_spinning(thread as usize);
+            self.going.push(thread as usize);
         }
+        self.let_go = let_go;
         if let Some((thread, item)) = self.queues.put(of) {
             self.go_on_with(thread as usize, item);
             self.going.push(thread as usize);

@@ -250,7 +250,27 @@ impl History {
 
     /// How many steps lie after `from`.
     pub(super) fn steps_since(&self, from: u64) -> usize {
-        self.past.len() - self.past.partition_point(|past| past.from < from) + self.tail.len()
+        self.past.len() - self.first_past(|begin| begin >= from) + self.tail.len()
+    }
+
+    /// Position of the first step of the past with such a begin, as all later steps have. Mostly one of the newest is asked for, and the
+    /// past may be long: the search goes back from its end by steps that double.
+    fn first_past(&self, is_such: impl Fn(u64) -> bool) -> usize {
+        let length = self.past.len();
+        let mut width = 1;
+        while width < length && is_such(self.past[length - width].from) {
+            width *= 2;
+        }
+        let (mut low, mut high) = (length.saturating_sub(width), length - width / 2);
+        while low < high {
+            let middle = low.midpoint(high);
+            if is_such(self.past[middle].from) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        low
     }
 
     /// Begin of the step that is the `count`th before now.
@@ -272,7 +292,7 @@ impl History {
             return;
         }
         let tail_begin = self.tail.first().map_or(u64::MAX, |piece| piece.from);
-        let first = self.past.partition_point(|past| past.from <= from).saturating_sub(1);
+        let first = self.first_past(|begin| begin > from).saturating_sub(1);
         let mut at = first;
         while let Some(past) = self.past.get(at) {
             if past.from >= to {
@@ -338,5 +358,26 @@ impl History {
         self.tail = Vec::new();
         self.releases = VecDeque::new();
         self.act = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn steps_are_found_from_the_end(mut begins in proptest::collection::vec(0..40_u64, 0..40), from in 0..41_u64) {
+            begins.sort_unstable();
+            let mut history = History::new(PathId(0), None);
+            let step = |&from: &u64| PastStep { from, step: StepId(0), roots: None };
+            history.past = begins.iter().map(step).collect();
+            let at_least = begins.partition_point(|&begin| begin < from);
+            prop_assert_eq!(history.first_past(|begin| begin >= from), at_least);
+            prop_assert_eq!(history.steps_since(from), begins.len() - at_least);
+            prop_assert_eq!(history.first_past(|begin| begin > from), begins.partition_point(|&begin| begin <= from));
+        }
     }
 }

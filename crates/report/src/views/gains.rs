@@ -32,6 +32,12 @@ impl GainKind {
         }
     }
 
+    /// Whole nanoseconds, as rows have them: what is less depends on the order in which it was added up.
+    fn shown(self, gain: &Gain) -> (f64, f64) {
+        let (own, inclusive) = self.of(gain);
+        (own.round(), inclusive.round())
+    }
+
     fn view(self) -> View {
         match self {
             GainKind::Zeroing => View::Zeroing,
@@ -92,12 +98,18 @@ fn gains_anything(ranked: &RankedRow) -> bool {
     is_positive("seconds") || is_positive("inclusive_seconds")
 }
 
+/// The largest first; those that gain the same, as rows show it, in the order of their nodes.
+fn sorted(kind: GainKind, gains: &[Gain], sort: Sort) -> Vec<&Gain> {
+    let mut sorted: Vec<&Gain> = gains.iter().collect();
+    sorted.sort_by(|a, b| by_times(sort, kind.shown(a), kind.shown(b)).then(a.node.cmp(&b.node)));
+    sorted
+}
+
 fn ranked(kind: GainKind, input: &ReportTables<'_>, gains: &Gains, sort: Sort) -> Vec<RankedRow> {
     let charged = input.rows(gains.by);
-    let mut sorted: Vec<&Gain> = gains.gains.iter().collect();
-    sorted.sort_by(|a, b| by_times(sort, kind.of(a), kind.of(b)).then(a.node.cmp(&b.node)));
+    let sorted = sorted(kind, &gains.gains, sort);
     let ranking = |gain: &&Gain| {
-        let (own, inclusive) = kind.of(gain);
+        let (own, inclusive) = kind.shown(gain);
         percent(*sort.of(&own, &inclusive), gains.length as f64)
     };
     let shares: Vec<f64> = sorted.iter().map(ranking).collect();
@@ -236,4 +248,30 @@ fn remarks(gains: &Gains, shown: usize) -> impl Iterator<Item = String> {
         )
     });
     nothing.into_iter().chain(small)
+}
+
+#[cfg(test)]
+mod tests {
+    use longpole_event::ThreadId;
+    use longpole_metrics::Node;
+
+    use super::*;
+
+    #[test]
+    fn rows_that_gain_the_same_to_the_nanosecond_are_in_the_order_of_their_nodes() {
+        let gain = |thread: u32, zeroing: f64| Gain {
+            node: Node::Thread(ThreadId(thread)),
+            zeroing,
+            zeroing_inclusive: zeroing,
+            slack: 0.0,
+            slack_inclusive: 0.0,
+        };
+        let gains = [gain(1, 7.000_000_1), gain(2, 6.999_999_9), gain(0, 7.0), gain(3, 8.0)];
+        for sort in [Sort::Own, Sort::Inclusive] {
+            let of = |kind| sorted(kind, &gains, sort).iter().map(|gain| gain.node).collect::<Vec<_>>();
+            let nodes = |threads: [u32; 4]| threads.map(|thread| Node::Thread(ThreadId(thread))).to_vec();
+            assert_eq!(of(GainKind::Zeroing), nodes([3, 0, 1, 2]));
+            assert_eq!(of(GainKind::Slack), nodes([0, 1, 2, 3]));
+        }
+    }
 }

@@ -128,11 +128,10 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
     }
 
     fn waits(&mut self, thread: u32, (node, releases): (NodeId, u32), spins: bool) -> bool {
-        let node = &mut self.nodes[node.0 as usize];
-        if node.releases >= releases {
+        if self.nodes.has(node, releases) {
             return false;
         }
-        node.waiting.push((thread, releases));
+        self.nodes.wait(thread, node, releases);
         if spins {
             self.threads[thread as usize].until = u64::MAX;
         } else {
@@ -143,11 +142,8 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
     }
 
     fn release(&mut self, waker: u32, of: NodeId) {
-        let node = &mut self.nodes[of.0 as usize];
-        node.releases += 1;
-        let releases = node.releases;
         let mut let_go = std::mem::take(&mut self.let_go);
-        let_go.extend(node.waiting.extract_if(.., |waiting| waiting.1 <= releases).map(|waiting| waiting.0));
+        self.nodes.release(of, &mut let_go);
         for thread in let_go.drain(..) {
             let own = &mut self.threads[thread as usize];
             match own.status {
