@@ -1,7 +1,7 @@
 //! What a finding is: its subject, what to do about it, what that would gain, and what it rests on.
 
 use longpole_event::ProcessId;
-use longpole_metrics::Node;
+use longpole_metrics::{Node, PinnedSet};
 use longpole_trace::{CodePlace, ObjectId, ObjectKind, ProcedureId};
 
 use super::facts::{PlacedWait, RunFacts};
@@ -38,6 +38,8 @@ pub(crate) enum Limit {
     Devices,
     /// Processors, all of which the program uses.
     Processors,
+    /// Processors that it may use, and threads that may not.
+    Pinning,
     /// Processors that it does not get.
     OtherPrograms,
     /// Busy waits.
@@ -59,6 +61,8 @@ pub(crate) enum FindingSubject {
     LateRank(ProcessId, ProcedureId),
     /// So many parallel regions; where the largest of them begins.
     ParallelRegions(CodePlace, u64),
+    /// Threads that may run on these processors only.
+    Pinned(PinnedSet),
     /// The lack of processors.
     Processors,
     /// Busy waits at an unknown place.
@@ -98,6 +102,9 @@ impl FindingSubject {
             FindingSubject::ParallelRegions(place, count) => {
                 super::kinds::parallel_regions::name(input, *place, *count)
             }
+            FindingSubject::Pinned(set) => {
+                format!("threads pinned to {}", super::kinds::pinned::cpus_of(*set)).into()
+            }
             FindingSubject::Processors => "waiting for a CPU".into(),
             FindingSubject::Spinning => "spinning".into(),
             FindingSubject::Work => "all work".into(),
@@ -116,6 +123,8 @@ pub(crate) enum Advice {
     HoldShorter,
     /// Many want a lock: several locks, or none.
     SplitLock,
+    /// Readers pass a writer that waits: a lock that lets it go first.
+    WriterFirst,
     /// An interpreter runs one thread at a time: several processes, or code that needs no interpreter.
     UseProcesses,
     /// Locking or waiting at a barrier itself takes the time: less often, or by cheaper means.
@@ -126,6 +135,8 @@ pub(crate) enum Advice {
     Balance,
     /// Waits for devices: other work meanwhile.
     OverlapIo,
+    /// Waits for a service: ask before the answer is needed, or for several at once.
+    AskEarlier,
     /// Waits for data of other nodes or caches: another layout or schedule, so that less is fetched.
     CommunicateLess,
     /// Waits for the clock: wait for what it is really about.
@@ -136,6 +147,8 @@ pub(crate) enum Advice {
     Block,
     /// More can run than there are processors.
     MoreProcessors,
+    /// Threads wait for CPUs to which they are pinned, beside others: let them run there.
+    Unpin,
     /// Threads could run, but others, a quota or pinning keep them from it.
     FreeProcessors,
 }
@@ -148,16 +161,19 @@ impl Advice {
             Advice::Shorten => "shorten",
             Advice::HoldShorter => "hold the lock shorter",
             Advice::SplitLock => "split the lock",
+            Advice::WriterFirst => "let writers go first",
             Advice::UseProcesses => "use several processes",
             Advice::SynchroniseLess => "synchronise less often",
             Advice::ExecuteOnOneThread => "execute on one thread",
             Advice::Balance => "balance the work",
             Advice::OverlapIo => "overlap the io",
+            Advice::AskEarlier => "ask earlier, or several at once",
             Advice::CommunicateLess => "communicate less",
             Advice::AwaitEvent => "wait for the event",
             Advice::SignalInTime => "signal it in time",
             Advice::Block => "block instead of spinning, or balance",
             Advice::MoreProcessors => "more CPUs",
+            Advice::Unpin => "unpin",
             Advice::FreeProcessors => "free the CPUs",
         }
     }

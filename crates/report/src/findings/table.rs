@@ -2,8 +2,8 @@
 
 use super::finding::FindingKind;
 use super::kinds::{
-    barriers, devices, late_ranks, locks, outside, parallel_regions, procedures, processors, requests, sleep,
-    spinning, stuck, synchronisation, time_limits, work,
+    barriers, devices, late_ranks, locks, outside, parallel_regions, pinned, procedures, processors,
+    requests, services, sleep, spinning, starved_writers, stuck, synchronisation, time_limits, work,
 };
 
 /// Every kind of finding. Of findings that are worth the same the one of the earlier kind goes first.
@@ -13,13 +13,16 @@ pub(crate) const KINDS: &[&FindingKind] = &[
     &late_ranks::KIND,
     &parallel_regions::KIND,
     &procedures::KIND,
+    &starved_writers::KIND,
     &locks::KIND,
     &synchronisation::KIND,
     &barriers::KIND,
     &devices::KIND,
     &requests::KIND,
+    &services::KIND,
     &sleep::KIND,
     &time_limits::KIND,
+    &pinned::KIND,
     &processors::KIND,
     &outside::KIND,
     &work::KIND,
