@@ -93,7 +93,7 @@ fn a_writer_that_readers_pass_is_to_go_first() {
     let recording = session.record_with(&["--quiet", "--collector", "bpf"], &program);
     let found = changes(&recording, "let writers go first");
     let change = found.first().expect("the lock has a row");
-    assert_eq!(change["text"], "rwlock `config_lock`", "{change:?}");
+    assert_eq!(change["text"], "rwlock config_lock", "{change:?}");
     let most = change["gain_high_seconds"].as_f64().unwrap();
     assert!(most > 0.8 * truth, "at most {most} s; in truth {truth}");
 }

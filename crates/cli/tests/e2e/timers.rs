@@ -168,7 +168,7 @@ fn polling_for_a_lock_comes_after_the_work_that_it_waits_for() {
     };
     let changes: Vec<_> = summary.rows().filter(|row| row.contains_key("remedy")).collect();
     let at = |what: &str| changes.iter().position(|row| text(row).contains(what));
-    let (work, polls) = (at("`use_device`"), at("polling sleep"));
+    let (work, polls) = (at("use_device"), at("polling sleep"));
     assert!(work.is_some() && polls.is_none_or(|polls| work < Some(polls)), "{changes:?}");
     let Some(polls) = polls else { return };
     let seconds = |arguments: &[&str]| {
