@@ -492,5 +492,13 @@ records! {
             /// Where.
             stack: Option<StackId> as Lead,
         }
+        /// From now on the thread may run on these of the machine's processors (its affinity). A thread begins with those of its
+        /// creator; of a thread of which none are told it is not known.
+        28 Allowed {
+            /// How many of those that were online.
+            count: u64,
+            /// A bit for each that has a number below 64.
+            first: u64,
+        }
     }
 }

@@ -21,6 +21,8 @@ use crate::on_path::OnPaths;
 use crate::parallel_regions::ParallelRegions;
 use crate::parallelism::Parallelism;
 use crate::path_waits::PathWaits;
+use crate::pinned::PinningSweep;
+use crate::polls::PollSweep;
 use crate::profile::{ProfileSweep, Times};
 use crate::spin_costs::SpinCostSweep;
 use crate::spin_ends::SpinEnds;
@@ -60,6 +62,8 @@ where
         FinalWaits::new(program, timelines.paths()),
         SpinEnds::default(),
         SpinCostSweep::default(),
+        PinningSweep::new(program),
+        PollSweep::new(program),
     );
     let (summed, paths) =
         at_once(|| sweep(timelines, options.io_idle, &mut sums), || critical_paths(timelines, options));
@@ -69,7 +73,16 @@ where
 }
 
 /// What the first sweeps summed up.
-type FirstSums<'a> = (ProfileSweep, Parallelism, IdleBlame, FinalWaits<'a>, SpinEnds, SpinCostSweep);
+type FirstSums<'a> = (
+    ProfileSweep,
+    Parallelism,
+    IdleBlame,
+    FinalWaits<'a>,
+    SpinEnds,
+    SpinCostSweep,
+    PinningSweep<'a>,
+    PollSweep,
+);
 
 /// The analysis, after the first sweeps, with these paths by CPU time and by elapsed time.
 fn analyse_work<T>(
@@ -83,7 +96,7 @@ where
     T::Error: Send,
 {
     let program = timelines.program();
-    let (profile, parallelism, idle_blame, final_waits, spin_ends, spin_costs) = sums;
+    let (profile, parallelism, idle_blame, final_waits, spin_ends, spin_costs, pinning, polls) = sums;
 
     let on_paths = OnPaths::new(&critical_cpu.segments, &critical_elapsed.segments);
     let mut npt = Npt::new((program, timelines.paths()), options.io_idle, on_paths, profile.interval());
@@ -131,6 +144,8 @@ where
         effective_samples: division.effective_samples(),
         precisions: division.precisions().folded(owner),
         final_waits: final_waits.into_waits(),
+        pinning: pinning.into_pinning(),
+        polls: polls.into_times(),
         timer: division.timer_check(),
         charging,
     })

@@ -12,6 +12,8 @@ use crate::charging::Charging;
 use crate::final_waits::FinalWait;
 use crate::folded::FoldedLeaf;
 use crate::parallel_regions::ParallelRegions;
+use crate::pinned::Pinning;
+use crate::polls::PolledTime;
 use crate::precision::Precision;
 use crate::spin_costs::SpinCosts;
 use crate::synchronisation::SiteCost;
@@ -70,6 +72,10 @@ pub struct Analysis {
     pub precisions: Precisions,
     /// Waits that nothing ended, by thread.
     pub final_waits: Vec<FinalWait>,
+    /// How threads waited for processors on which they are pinned.
+    pub pinning: Pinning,
+    /// How threads slept until they looked again, by thread id.
+    pub polls: Vec<PolledTime>,
     /// How the timer stood to the program.
     pub timer: TimerCheck,
     /// How useful work is divided, for what follows threads through time.

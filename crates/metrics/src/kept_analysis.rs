@@ -54,6 +54,9 @@ impl Analysis {
                 .sum::<u128>()
         };
         self.threads.len() == ids.threads
+            && self.polls.len() == ids.threads
+            && self.polls.iter().all(|polled| polled.in_vain <= polled.slept)
+            && self.pinning.times.iter().map(|time| u128::from(time.waited)).sum::<u128>() < MOST_CHARGED
             && self.threads.iter().all(has_causes)
             && self.charges.iter().map(sum).sum::<u128>() < MOST_CHARGED
     }
@@ -77,6 +80,8 @@ impl Stored for Analysis {
             effective_samples,
             precisions,
             final_waits,
+            pinning,
+            polls,
             timer,
             charging,
         } = self;
@@ -92,6 +97,8 @@ impl Stored for Analysis {
         effective_samples.store(bytes);
         precisions.store(bytes);
         final_waits.store(bytes);
+        pinning.store(bytes);
+        polls.store(bytes);
         timer.store(bytes);
         charging.store(bytes);
     }
@@ -113,6 +120,8 @@ impl Stored for Analysis {
             effective_samples: Stored::restore(bytes)?,
             precisions: Stored::restore(bytes)?,
             final_waits: Stored::restore(bytes)?,
+            pinning: Stored::restore(bytes)?,
+            polls: Stored::restore(bytes)?,
             timer: Stored::restore(bytes)?,
             charging: Stored::restore(bytes)?,
         })

@@ -100,7 +100,7 @@ impl KernelAccess {
     /// When there is no room for it, or the caller may not look into it.
     pub fn track(&mut self, pid: u32, tid: u32) -> io::Result<()> {
         match self {
-            KernelAccess::Own(programs) => programs.track(pid, tid),
+            KernelAccess::Own(programs) => programs.track(tid),
             KernelAccess::Process(process) => process.tell(&PrivilegedRequest::Track { pid, tid }),
         }
     }

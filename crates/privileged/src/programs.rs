@@ -131,7 +131,7 @@ fn known_stacks(processors: usize) -> u32 {
 #[derive(Debug)]
 pub struct KernelPrograms {
     programs: Ebpf,
-    tracked: BpfHashMap<MapData, u32, u32>,
+    tracked: BpfHashMap<MapData, u32, u64>,
     mappings: MappingRings,
     clocks: VariedClocks,
     breakpoints: Breakpoints,
@@ -195,8 +195,9 @@ impl KernelPrograms {
     }
 
     /// Records this task, and whatever it creates, from now on.
-    pub(crate) fn track(&mut self, pid: u32, tid: u32) -> io::Result<()> {
-        self.tracked.insert(tid, pid, 0).map_err(io::Error::other)
+    pub(crate) fn track(&mut self, tid: u32) -> io::Result<()> {
+        // Nothing was told yet of where it may run.
+        self.tracked.insert(tid, 0, 0).map_err(io::Error::other)
     }
 
     /// Has joins seen that processes make through this library; of how many functions.
@@ -240,7 +241,7 @@ impl KernelPrograms {
 }
 
 /// The maps for the recorder, and that of the recorded tasks.
-fn take_maps(programs: &mut Ebpf) -> Result<(CollectorMaps, BpfHashMap<MapData, u32, u32>), BpfError> {
+fn take_maps(programs: &mut Ebpf) -> Result<(CollectorMaps, BpfHashMap<MapData, u32, u64>), BpfError> {
     let mut map = |name: &str| programs.take_map(name).expect("the object has this map");
     let tracked = BpfHashMap::try_from(map("tracked")).map_err(load_error)?;
     let mut data = |name: &str| match map(name) {

@@ -178,7 +178,7 @@ impl RequestServer {
             PrivilegedRequest::KernelSymbols => self.kernel_symbols(),
             PrivilegedRequest::Track { pid, tid } => {
                 may_watch(pid, tid)?;
-                self.running()?.track(pid, tid)?;
+                self.running()?.track(tid)?;
                 self.follow(pid)
             }
             PrivilegedRequest::Follow { pid } => {

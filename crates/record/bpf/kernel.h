@@ -102,8 +102,18 @@ struct sk_buff {
 	int skb_iif;
 };
 
+struct sockaddr_un {
+	char sun_path[108];
+};
+
+struct unix_address {
+	int len;
+	struct sockaddr_un name[1];
+};
+
 struct unix_sock {
 	struct sock *peer;
+	struct unix_address *addr;
 };
 
 struct socket {
@@ -168,11 +178,17 @@ struct cred {
 	struct kernel_capabilities cap_permitted;
 };
 
+struct cpumask {
+	unsigned long bits[1];
+};
+
 struct task_struct {
 	struct sched_entity se;
 	struct sched_info sched_info;
 	struct mm_struct *mm;
 	unsigned int in_iowait : 1;
+	int nr_cpus_allowed;
+	struct cpumask cpus_mask;
 	s32 pid;
 	s32 tgid;
 	char comm[16];

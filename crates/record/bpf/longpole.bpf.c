@@ -43,12 +43,12 @@ struct {
 	MAP_UINT(max_entries, RING_BYTES);
 } ring SEC(".maps");
 
-/* tid → pid of the recorded tasks */
+/* tid → what was told of the processors on which it may run, mixed, of the recorded tasks; 0: nothing yet */
 struct {
 	MAP_UINT(type, BPF_MAP_TYPE_HASH);
 	MAP_UINT(max_entries, MOST_TASKS);
 	MAP_TYPE(key, u32);
-	MAP_TYPE(value, u32);
+	MAP_TYPE(value, u64);
 } tracked SEC(".maps");
 
 /* Keys of stacks and numbers of files that were sent; a lossy table, a clash costs one more sending. */
@@ -992,6 +992,65 @@ static NOINLINE int name_file(struct file *file, u64 number, u64 time)
 	return 0;
 }
 
+#define LOCAL 1
+#define INTERNET 2
+#define INTERNET_6 10
+/* Ports from here on are given to those who ask for a connection. */
+#define GIVEN_PORTS 32768
+
+/* The other end of a connection that this end asked for, if it has a name that stays. */
+INLINE int read_peer(struct sock *socket, struct peer_record *record)
+{
+	u16 family = 0, port = 0, own = 0;
+	if (bpf_probe_read_kernel(&family, sizeof(family), &socket->__sk_common.skc_family))
+		return 0;
+	record->family = family;
+	if (family == LOCAL) {
+		struct sock *peer = 0;
+		struct unix_address *address = 0;
+		if (bpf_probe_read_kernel(&peer, sizeof(peer), &((struct unix_sock *)socket)->peer) || !peer)
+			return 0;
+		if (bpf_probe_read_kernel(&address, sizeof(address), &((struct unix_sock *)peer)->addr) || !address)
+			return 0;
+		return bpf_probe_read_kernel_str(record->address, sizeof(record->address), address->name[0].sun_path) > 1;
+	}
+	if (bpf_probe_read_kernel(&port, sizeof(port), &socket->__sk_common.skc_dport) ||
+	    bpf_probe_read_kernel(&own, sizeof(own), &socket->__sk_common.skc_num))
+		return 0;
+	record->port = __builtin_bswap16(port);
+	if (record->port == 0 || record->port >= GIVEN_PORTS || own < GIVEN_PORTS)
+		return 0;
+	if (family == INTERNET)
+		return !bpf_probe_read_kernel(record->address, 4, &socket->__sk_common.skc_daddr);
+	return family == INTERNET_6 && !bpf_probe_read_kernel(record->address, 16, &socket->__sk_common.skc_v6_daddr);
+}
+
+/* Sends the other end of a connection, if that was not done of late. */
+static NOINLINE int name_peer(struct file *file, u64 number, u64 time)
+{
+	struct socket *connection = 0;
+	struct sock *socket = 0;
+	struct peer_record record = {
+		.head = { .time = time, .kind = RECORD_PEER, .cpu = bpf_get_smp_processor_id() },
+		.number = number,
+	};
+	if (bpf_probe_read_kernel(&connection, sizeof(connection), &file->private_data) || !connection)
+		return 0;
+	if (bpf_probe_read_kernel(&socket, sizeof(socket), &connection->sk) || !socket)
+		return 0;
+	/* A number of a file is given again: to a connection at another place. */
+	u64 key = (number ^ (u64)socket) * PRIME ^ FILE_SOCKET;
+	u32 slot = (u32)(key >> 13) & (SENT_KEYS - 1);
+	u64 *known = bpf_map_lookup_elem(&sent, &slot);
+	if (!known || *known == key)
+		return 0;
+	int is_named = read_peer(socket, &record);
+	/* A local socket may get its other end later. */
+	if (is_named ? output(&record, sizeof(record), NOT_COUNTED) == 0 : record.family != LOCAL)
+		*known = key;
+	return 0;
+}
+
 /*
  * Looks at the file behind the descriptor in the first argument of `call`: puts a number that stands for
  * it, the same for both ends of a pipe, into the third argument, and returns its kind.
@@ -1028,6 +1087,8 @@ INLINE u8 look_at_file(struct task_struct *task, struct call *call, u64 time)
 	call->arguments[2] = number;
 	if (kind == FILE_REGULAR)
 		name_file(file, number, time);
+	if (kind == FILE_SOCKET)
+		name_peer(file, number, time);
 	return kind;
 }
 
@@ -1079,6 +1140,33 @@ INLINE void account_of_running(struct stack_record *record, struct task_struct *
 	record->account.waited = task->sched_info.run_delay;
 }
 
+/* ---- affinities --------------------------------------------------------------------------------- */
+
+/* On which processors the task may run, mixed; never 0. */
+INLINE u64 allowed_processors(struct task_struct *task)
+{
+	return (task->cpus_mask.bits[0] * PRIME ^ (u32)task->nr_cpus_allowed) | 1ull << 63;
+}
+
+/* Tells on which processors the current task may run. */
+long tell_allowed(u64 time);
+
+NOINLINE long tell_allowed(u64 time)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	u32 tid = task->pid;
+	u64 *told = bpf_map_lookup_elem(&tracked, &tid);
+	struct allowed_record record = {
+		.head = { .time = time, .kind = RECORD_ALLOWED, .cpu = bpf_get_smp_processor_id(), .pid = task->tgid },
+		.tid = tid,
+		.count = task->nr_cpus_allowed,
+		.first = task->cpus_mask.bits[0],
+	};
+	if (told && output(&record, sizeof(record), NOT_COUNTED) == 0)
+		*told = allowed_processors(task);
+	return 0;
+}
+
 /* ---- the programs ------------------------------------------------------------------------------- */
 
 #define TASK_DEAD 0x80
@@ -1107,9 +1195,13 @@ int sched_switch(u64 *context)
 	u32 previous_tid = previous->pid, next_tid = next->pid;
 	u64 time = 0, key = 0;
 	u8 flags = 0;
-	if (is_tracked(previous_tid)) {
+	/* Nothing is kept of the idle task. */
+	u64 *told = bpf_map_lookup_elem(&tracked, &previous_tid);
+	if (told) {
 		flags = PREVIOUS_TRACKED;
 		time = bpf_ktime_get_ns();
+		if (*told != allowed_processors(previous))
+			tell_allowed(time);
 		/* Before anything that branches: the verifier walks this for every way that leads here. */
 		if (!preempted && (state & ~TASK_DEAD) && previous->mm)
 			key = stack_key(context, previous, time, ROOM_SWITCH);
@@ -1241,7 +1333,10 @@ int sched_process_fork(u64 *context)
 		.child_pid = child->tgid,
 	};
 	record.head.pid = parent->tgid;
-	if (bpf_map_update_elem(&tracked, &record.child_tid, &record.child_pid, BPF_ANY))
+	/* It may run where its creator may, of which the reader was told. */
+	u32 parent_tid = parent->pid;
+	u64 *parent_told = bpf_map_lookup_elem(&tracked, &parent_tid), told = parent_told ? *parent_told : 0;
+	if (bpf_map_update_elem(&tracked, &record.child_tid, &told, BPF_ANY))
 		count(LOST_THREADS);
 	if (record.child_pid == record.head.pid && !is_private(parent))
 		record.handle = child->thread.fsbase;
@@ -1292,9 +1387,11 @@ int sched_process_exec(u64 *context)
 	if (!is_tracked(old_tid) && !is_tracked(tid))
 		return 0;
 	/* A thread that executes a program takes the place, and the tid, of its process's first thread. */
-	if (old_tid != tid)
+	if (old_tid != tid) {
+		u64 nothing = 0;
 		bpf_map_delete_elem(&tracked, &old_tid);
-	bpf_map_update_elem(&tracked, &tid, &pid, BPF_ANY);
+		bpf_map_update_elem(&tracked, &tid, &nothing, BPF_ANY);
+	}
 	u32 first = 0;
 	struct exec_record *record = bpf_map_lookup_elem(&exec_room, &first);
 	if (!record)
@@ -1650,8 +1747,6 @@ int unix_received(u64 *context)
 	return end_read(stream_into(pointer_at(&((struct socket *)context[0])->sk)), result_of(context));
 }
 
-#define INTERNET 2
-#define INTERNET_6 10
 #define LOOPBACK 127
 
 INLINE u64 mixed_address(struct in6_addr *address)
@@ -1707,7 +1802,6 @@ int tcp_received(u64 *context)
 	return end_read(tcp_stream((void *)context[0], 0), result_of(context));
 }
 
-#define LOCAL 1
 #define STREAM 1
 
 /* One direction of a connected socket that carries bytes; 0 of other sockets. */

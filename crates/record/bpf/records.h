@@ -25,6 +25,8 @@ enum record_kind {
 	RECORD_STORE = 13,
 	RECORD_PYTHON = 14,
 	RECORD_FUNCTION = 15,
+	RECORD_ALLOWED = 16,
+	RECORD_PEER = 17,
 };
 
 /* Flags of a head. */
@@ -74,6 +76,14 @@ struct head {
 	u8 flags;
 	u16 cpu;
 	u32 pid; /* of the task the record is about: who left, woke, forked, … */
+};
+
+/* On which processors a thread may run from now on, before its first record that this is about. */
+struct allowed_record {
+	struct head head;
+	u32 tid;
+	u32 count; /* of those that the kernel could have, online or not */
+	u64 first; /* a bit for each processor up to 63 */
 };
 
 /* Where and in which system call the task was. */
@@ -171,6 +181,16 @@ struct file_record {
 	struct head head;
 	u64 number;
 	char name[FILE_NAME_BYTES];
+};
+
+/* The other end of a connection that this end asked for, before the first record with its number. */
+struct peer_record {
+	struct head head;
+	u64 number;
+	u16 family; /* of the address: of a path (1), 4 bytes (2), or 16 bytes (10) */
+	u16 port;
+	u32 unused;
+	char address[FILE_NAME_BYTES];
 };
 
 #define MOST_KERNEL_FRAMES 32

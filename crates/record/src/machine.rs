@@ -1,6 +1,7 @@
 //! What a recording says of the machine it was made on, and of the recorder's own cost.
 
 use std::fs;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use longpole_recording::MachineDescription;
@@ -57,6 +58,19 @@ fn allowed_cpus(pid: u32, online: u32) -> u32 {
     // SAFETY: it only counts bits.
     let allowed = u32::try_from(unsafe { libc::CPU_COUNT(&mask) }).unwrap_or(0);
     if allowed == 0 { online } else { allowed.min(online) }
+}
+
+/// How many processors a thread may use that are online, and which of the first 64, of those that the kernel lets it have.
+pub(crate) fn allowed_online(count: u32, first: u64) -> (u32, u64) {
+    static ONLINE: OnceLock<Vec<u16>> = OnceLock::new();
+    allowed_of(ONLINE.get_or_init(|| online_cpus().unwrap_or_default()), count, first)
+}
+
+fn allowed_of(online: &[u16], count: u32, first: u64) -> (u32, u64) {
+    let known: u64 = online.iter().filter(|cpu| **cpu < 64).map(|cpu| 1 << cpu).sum();
+    let all = u32::try_from(online.len()).unwrap_or(u32::MAX);
+    let behind = count.saturating_sub(first.count_ones()).min(all - known.count_ones());
+    ((first & known).count_ones() + behind, first & known)
 }
 
 /// Whether the process has a real-time scheduling policy; 0 is this one, whose policy its children inherit.
@@ -170,6 +184,18 @@ mod tests {
         if turn.is_some_and(|turn| turn > 0) {
             assert_eq!(scheduling().unwrap().runtime, TURN_NANOSECONDS);
         }
+    }
+
+    #[test]
+    fn processors_that_are_not_online_are_not_allowed() {
+        // A kernel that could have 128 processors, of which 2 are there.
+        assert_eq!(allowed_of(&[0, 1], 128, u64::MAX), (2, 3));
+        assert_eq!(allowed_of(&[0, 1], 1, 2), (1, 2));
+        // 70 processors: all of them, those from 60 on, and number 65 alone.
+        let many = Vec::from_iter(0..70);
+        assert_eq!(allowed_of(&many, 128, u64::MAX), (70, u64::MAX));
+        assert_eq!(allowed_of(&many, 10, 0b1111 << 60), (10, 0b1111 << 60));
+        assert_eq!(allowed_of(&many, 1, 0), (1, 0));
     }
 
     #[test]

@@ -221,6 +221,13 @@ pub enum RawMark {
     },
     /// The collector took this much of its time, nanoseconds.
     Overhead(u64),
+    /// It may run on these processors from now on, as the kernel has them: online or not.
+    Allowed {
+        /// How many.
+        count: u32,
+        /// A bit for each that has a number below 64.
+        first: u64,
+    },
     /// What it does from now on comes after the end of a thread, or of a child process.
     Joined {
         /// The thread, or the first thread of the process.

@@ -4,6 +4,7 @@ use longpole_event::{MachineId, ProcessId, TextId, ThreadId, Time};
 use longpole_recording::{Manifest, RecordingFolder, SourceCopies};
 use rustc_hash::FxHashMap;
 
+use crate::affinities;
 use crate::connections::{CarriedEvent, LoggedConnections, ReadWait};
 use crate::evidence::{Evidence, SourceCounts};
 use crate::inventory::Inventory;
@@ -98,6 +99,7 @@ pub(crate) fn tree_of(manifest: &Manifest, inventories: &[Inventory], run: RunBo
             waiter: ThreadId(bases.1 + waiter.0),
             owner: ThreadId(bases.1 + owner.0),
         }));
+        affinities::add(&mut program, (&inventory.affinities, &axis), bases.1);
         name_threads(&mut program, bases.1);
     }
     program

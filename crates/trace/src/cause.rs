@@ -34,6 +34,8 @@ pub(crate) struct StackHints {
     pub(crate) kernel: Option<Cause>,
     /// The kernel's procedures write or send.
     pub(crate) kernel_writes: bool,
+    /// It waits for a lock of the C library for readers and writers, to write.
+    pub(crate) writes_lock: bool,
     /// What called the wait is a loop that only looks whether another thread has done something.
     pub(crate) polls: bool,
 }

@@ -96,12 +96,14 @@ pub(crate) struct ObjectFindings {
     /// Who reads from it and who writes to it, as far as waits and wakes tell.
     pub(crate) readers: FxHashSet<ProcessId>,
     pub(crate) writers: FxHashSet<ProcessId>,
+    /// Of a lock for readers and writers: where it is waited for to write.
+    written: FxHashSet<PlaceId>,
 }
 
 impl ObjectFindings {
     fn new(key: ObjectKey) -> Self {
         let (sites, acquired, readers, writers) = Default::default();
-        ObjectFindings { key, sites, acquired, readers, writers }
+        ObjectFindings { key, sites, acquired, readers, writers, written: FxHashSet::default() }
     }
 
     /// Where it is used: waited for, if it ever is.
@@ -139,6 +141,7 @@ impl Census {
         let found = &mut self.found[id.index()];
         if let Some(place) = place {
             *found.sites.entry(place).or_default() += 1;
+            found.written.extend((wait.writes && found.key.kind == ObjectKind::RwLock).then_some(place));
         }
         if has_ends(found.key.kind) {
             let waiters = if wait.writes { &mut found.writers } else { &mut found.readers };
@@ -228,7 +231,9 @@ impl Census {
         for (index, found) in self.found.iter().enumerate() {
             if chosen[index] == index {
                 let object = Object { kind: found.key.kind, name: name(found, names) };
-                settled[index] = Some(objects.add(object));
+                let id = objects.add(object);
+                settled[index] = Some(id);
+                objects.set_written(id, found.written.iter().copied());
             }
         }
         let of = |id: ObjectId| settled[chosen[id.index()]].expect("what others are merged into stays");
@@ -268,11 +273,13 @@ impl Census {
         }
         for index in 0..chosen.len() {
             if chosen[index] != index {
-                let ObjectFindings { sites, acquired, .. } = &mut self.found[index];
+                let ObjectFindings { sites, acquired, written, .. } = &mut self.found[index];
                 let (sites, acquired) = (std::mem::take(sites), std::mem::take(acquired));
+                let written = std::mem::take(written);
                 // What an untold wait was merged into may belong to another object itself.
                 chosen[index] = chosen[chosen[index]];
                 let into = &mut self.found[chosen[index]];
+                into.written.extend(written);
                 sites.into_iter().for_each(|(place, count)| *into.sites.entry(place).or_default() += count);
                 let into = &mut into.acquired;
                 acquired.into_iter().for_each(|(place, count)| *into.entry(place).or_default() += count);
@@ -502,6 +509,36 @@ mod tests {
         assert_eq!(setting.census.come_across(wait(sort, true), Some(path), &setting.paths), id);
         setting.census.ended(id, true, uniq);
         assert_eq!(setting.names(), [(ObjectKind::Pipe, "pipe sort → uniq".into())]);
+    }
+
+    #[test]
+    fn a_lock_for_readers_and_writers_tells_where_it_is_written() {
+        let mut setting = Setting::default();
+        let process = setting.process("shop");
+        let (reads, writes) = (setting.path("main", "look_up", 0), setting.path("main", "update", 0));
+        let wait = |writes| BegunWait {
+            process,
+            kind: ObjectKind::RwLock,
+            identity: Some(Identity::Word(process, 0x1000)),
+            writes,
+            is_told: false,
+        };
+        setting.census.come_across(wait(false), Some(reads), &setting.paths);
+        setting.census.come_across(wait(true), Some(writes), &setting.paths);
+        let place = setting.paths.innermost_id(writes).unwrap();
+        assert_eq!(setting.census.found[0].written, FxHashSet::from_iter([place]));
+        assert_eq!(setting.census.found[0].waits(), 2);
+    }
+
+    #[test]
+    fn a_connection_to_what_is_not_recorded_has_its_address() {
+        let mut setting = Setting::default();
+        setting.process("shop");
+        let path = setting.path("main", "fetch", 0);
+        setting.files.insert(7, "192.0.2.7:5432".into());
+        setting.wait(ObjectKind::Socket, Some(Identity::File(7)), path);
+        let names: Vec<_> = setting.names().into_iter().map(|(_, name)| name).collect();
+        assert_eq!(names, ["socket of shop to 192.0.2.7:5432"]);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::connections::{CarriedEvent, ReadWait, is_carried};
 use crate::dependences::{LogDependences, monitor_step};
 use crate::error::Result;
+use crate::program::Affinity;
 use crate::state::{Cause, State};
 use crate::stream::LogStream;
 use crate::transitions::Foreknowledge;
@@ -28,6 +29,8 @@ pub(crate) struct Inventory {
     pub(crate) messages: Vec<(Time, ThreadId, EventKind)>,
     /// Owners of locks that threads wait for, as they were seen: when, who waits, and who holds the lock.
     pub(crate) owners: Vec<(Time, ThreadId, ThreadId)>,
+    /// Where threads may run, as it was told.
+    pub(crate) affinities: Vec<Affinity>,
     pub(crate) first: Option<Time>,
     pub(crate) last: Time,
     pub(crate) counts: EventCounts,
@@ -135,6 +138,11 @@ impl Inventory {
         self.dependences.take(event.thread, event.kind);
         if let EventKind::Owner { owner } = event.kind {
             self.owners.push((event.time, event.thread, owner));
+            return;
+        }
+        if let EventKind::Allowed { count, first } = event.kind {
+            let count = u32::try_from(count).unwrap_or(u32::MAX);
+            self.affinities.push(Affinity { time: event.time, thread: event.thread, count, first });
             return;
         }
         let Some(thread) = self.thread(event.thread) else { return };

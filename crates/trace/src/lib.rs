@@ -6,6 +6,7 @@
 //! [`Trace::items`] streams the timelines as often as wanted, in time order, with memory proportional
 //! to the live threads.
 
+mod affinities;
 mod assembly;
 mod bursts;
 mod cause;
@@ -73,7 +74,7 @@ pub use parallel_calls::{ParallelCalls, RegionPart};
 pub use parts::{JoinRefusal, JoinedParts, RunPart, join_parts};
 pub use paths::{CodePlace, PathId, Paths, PlaceId, Procedure, ProcedureId};
 pub use phase::{Phase, span_of};
-pub use program::{Machine, Ownership, Process, Program, Thread};
+pub use program::{Affinity, Machine, Ownership, Process, Program, Thread};
 pub use state::{Cause, State};
 pub use stored::{LazyStored, Stored, StoredBytes, restored};
 pub use stream::{Axis, LogStream};

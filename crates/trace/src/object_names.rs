@@ -5,6 +5,7 @@
 //!   cache_lock, pool+0x28                     the variable that holds it
 //!   mutex in Cache::get (cache.rs:88)         the place where it is waited for most often
 //!   pipe sort → uniq, socket pgbench ↔ postgres   who uses it
+//!   socket of shop to 192.0.2.7:5432          the same, where the other end is not in the recording
 //!   end of thread reader, file journal.log    what it is
 //! ```
 
@@ -106,7 +107,10 @@ pub(crate) fn name(found: &ObjectFindings, names: &NameSources<'_>) -> String {
                 None => by_site(kind, found.uses(), names.paths),
             }
         }
-        Identity::File(_) => by_ends(found, names.program),
+        Identity::File(number) => {
+            by_ends(found, names.program)
+                + &names.files.get(&number).map_or_else(String::new, |peer| to_peer(found, peer))
+        }
         Identity::Place(process, _) => match kind {
             ObjectKind::Pipe | ObjectKind::Socket => by_ends(found, names.program),
             ObjectKind::Terminal => "terminal".to_owned(),
@@ -224,6 +228,12 @@ fn by_ends(found: &ObjectFindings, program: &Program) -> String {
         (_, true) => format!("{kind} from {}", list(&writers, ", ")),
         _ => format!("{kind} {} → {}", list(&writers, ", "), list(&readers, ", ")),
     }
+}
+
+/// ` to 192.0.2.7:5432`: the other end of a connection that is not in the recording.
+fn to_peer(found: &ObjectFindings, peer: &str) -> String {
+    let has_one_end = found.readers.union(&found.writers).count() < 2;
+    if has_one_end { format!(" to {peer}") } else { String::new() }
 }
 
 /// The name of a file with `*` for each number that is a pid of the run: the next run has others.

@@ -8,6 +8,7 @@
 //! An object is told by its address where the kernel saw one. Several objects can have the same name, such as
 //! the locks of a table's rows: reports show them as one row.
 
+use crate::paths::PlaceId;
 use crate::state::Cause;
 use crate::stored;
 use crate::stored::{Stored, StoredBytes};
@@ -151,6 +152,8 @@ pub struct Objects {
     /// For what part of the run each excluded threads.
     exclusion: Vec<f64>,
     signals: Vec<Signals>,
+    /// Where threads wait for them to write, in order.
+    written: Vec<Vec<PlaceId>>,
 }
 
 stored!(enum ObjectKind: ObjectKind::ALL);
@@ -164,16 +167,15 @@ impl Stored for Objects {
         self.all.store(bytes);
         self.exclusion.store(bytes);
         self.signals.store(bytes);
+        self.written.store(bytes);
     }
 
     fn restore(bytes: &mut StoredBytes<'_>) -> Option<Self> {
         let all = Vec::<Object>::restore(bytes)?;
         let (exclusion, signals) = (Vec::<f64>::restore(bytes)?, Vec::<Signals>::restore(bytes)?);
-        (exclusion.len() == all.len() && signals.len() == all.len()).then_some(Objects {
-            all,
-            exclusion,
-            signals,
-        })
+        let written = Vec::<Vec<PlaceId>>::restore(bytes)?;
+        let are_whole = [exclusion.len(), signals.len(), written.len()].iter().all(|len| *len == all.len());
+        are_whole.then_some(Objects { all, exclusion, signals, written })
     }
 }
 
@@ -184,7 +186,21 @@ impl Objects {
         self.all.push(object);
         self.exclusion.push(0.0);
         self.signals.push(Signals::default());
+        self.written.push(Vec::new());
         id
+    }
+
+    /// Says where threads wait for a lock for readers and writers to write.
+    pub fn set_written(&mut self, id: ObjectId, places: impl Iterator<Item = PlaceId>) {
+        let written = &mut self.written[id.index()];
+        written.extend(places);
+        written.sort_unstable();
+    }
+
+    /// Where threads wait for a lock for readers and writers to write: of the C library's, which let readers pass.
+    #[must_use]
+    pub fn written(&self, id: ObjectId) -> &[PlaceId] {
+        &self.written[id.index()]
     }
 
     /// Says what is known of the signals of a condition.

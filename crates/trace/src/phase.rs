@@ -21,7 +21,7 @@ use longpole_event::{ProcessId, ThreadId, Time};
 
 use crate::objects::{ObjectId, Objects};
 use crate::paths::{PathId, Paths, ProcedureId};
-use crate::program::{Ownership, Process, Program, Thread};
+use crate::program::{Affinity, Ownership, Process, Program, Thread};
 use crate::state::State;
 use crate::timeline::{Item, ItemKind, ObservationKind, Placement, Timelines};
 use survey::Survey;
@@ -194,6 +194,13 @@ where
             })
         });
         let owners = owners.collect();
+        // What was told before holds from the begin on.
+        let affinities = whole.affinities.iter().filter(|told| self.to.is_none_or(|to| told.time < to));
+        let affinities = affinities.filter_map(|told| {
+            let time = Time::from_nanoseconds(told.time.since(self.from));
+            Some(Affinity { time, thread: self.id(told.thread)?, ..*told })
+        });
+        let affinities = affinities.collect();
         let elapsed = self.to.map_or(whole.elapsed_nanoseconds, Time::nanoseconds);
         self.program = Program {
             command: whole.command.clone(),
@@ -202,6 +209,7 @@ where
             processes: kept.iter().map(process).collect(),
             threads,
             owners,
+            affinities,
             begin_nanoseconds: whole.begin_nanoseconds.saturating_add(self.from.nanoseconds()),
             elapsed_nanoseconds: elapsed.saturating_sub(self.from.nanoseconds()),
         };

@@ -23,6 +23,8 @@ pub struct Program {
     pub threads: Vec<Thread>,
     /// Who held the locks that threads waited for, where the locks themselves told; by machine, in the order of time.
     pub owners: Vec<Ownership>,
+    /// Where threads may run, as far as it was told; by machine, in the order of time.
+    pub affinities: Vec<Affinity>,
     /// Begin of the run on the first machine's clock, nanoseconds: the zero of all times.
     pub begin_nanoseconds: u64,
     /// Length of the run, nanoseconds.
@@ -92,6 +94,19 @@ pub struct Ownership {
     pub waiter: ThreadId,
     /// Who holds the lock; can be the same thread.
     pub owner: ThreadId,
+}
+
+/// From this time on a thread may run on some of the machine's processors only; those that it creates begin with the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Affinity {
+    /// From when on.
+    pub time: Time,
+    /// The thread.
+    pub thread: ThreadId,
+    /// On how many processors.
+    pub count: u32,
+    /// Those of them with a number below 64, a bit each.
+    pub first: u64,
 }
 
 impl Process {

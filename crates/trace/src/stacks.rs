@@ -13,7 +13,7 @@ use crate::cause::{StackHints, by_kernel_procedure, is_kernel_write};
 use crate::naming::FrameNames;
 use crate::paths::{CodePlace, PathId, Paths, PlaceId, Procedure, ProcedureId};
 use crate::state::Cause;
-use crate::waiting_frames::{Hint, hint, is_message_library, is_runtime_module, openmp_hint};
+use crate::waiting_frames::{Hint, hint, is_message_library, is_runtime_module, openmp_hint, writes_lock};
 
 /// How much of a stack is part of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -193,6 +193,7 @@ impl StackTable {
                     }
                     Some(hint) => {
                         hints.add(hint);
+                        hints.writes_lock |= table.writes_lock(place);
                         pool = if table.keeps_threads(place) { Some((current, dropped)) } else { pool };
                     }
                     // Part of the procedure that it is inlined into, and so of the wait if that one is.
@@ -285,6 +286,7 @@ struct HintTable {
     hints: Vec<Option<Hint>>,
     kernel: Vec<Option<Cause>>,
     kernel_writes: Vec<bool>,
+    lock_writes: Vec<bool>,
     starts: Vec<bool>,
     pools: Vec<bool>,
     yields: Vec<bool>,
@@ -302,6 +304,7 @@ impl HintTable {
             hints: vec![],
             kernel: vec![],
             kernel_writes: vec![],
+            lock_writes: vec![],
             starts: vec![],
             pools: vec![],
             yields: vec![],
@@ -314,6 +317,7 @@ impl HintTable {
             table.hints.push(by_procedure[index]);
             table.kernel.push(kernel[index]);
             table.kernel_writes.push(is_kernel_write(&procedure.name));
+            table.lock_writes.push(writes_lock(&procedure.name));
             let starts =
                 plain == "start_thread" || plain.starts_with("clone") || plain.starts_with("libc_start");
             table.starts.push(starts && is_runtime_module(&procedure.module));
@@ -334,6 +338,10 @@ impl HintTable {
 
     fn kernel_writes(&self, place: PlaceId) -> bool {
         self.kernel_writes.get(place.0 as usize).copied().unwrap_or(false)
+    }
+
+    fn writes_lock(&self, place: PlaceId) -> bool {
+        self.lock_writes.get(place.0 as usize).copied().unwrap_or(false)
     }
 
     fn starts_thread(&self, place: PlaceId) -> bool {

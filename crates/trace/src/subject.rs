@@ -15,7 +15,7 @@ use crate::state::Cause;
 pub(crate) struct WaitSubject {
     pub(crate) kind: ObjectKind,
     pub(crate) which: SubjectIdentity,
-    /// The thread waits until it can write (to a pipe, a socket), not until there is something to read.
+    /// The thread waits until it can write (to a pipe, a socket, what a lock guards), not until it can read.
     pub(crate) writes: bool,
 }
 
@@ -69,7 +69,8 @@ pub(crate) fn subject(cause: Cause, call: Option<&CallDefinition>, hints: StackH
             let told = hints.futex().filter(|told| told.cause == cause).and_then(|told| told.kind);
             let by_operation = || call.and_then(futex::kind).filter(|kind| kind.cause() == cause);
             let kind = told.or_else(by_operation).or_else(|| by_cause(cause))?;
-            of(kind, word(kind, call, hints))
+            let writes = kind == ObjectKind::RwLock && hints.writes_lock;
+            Some(WaitSubject { kind, which: word(kind, call, hints), writes })
         }
         Cause::Request => {
             let call = call?;

@@ -295,7 +295,7 @@ impl<'a> Transitions<'a> {
             | EventKind::Unlock { .. }
             | EventKind::Waited { .. }
             | EventKind::Signal { .. } => self.monitor(thread, time, event.kind, observer),
-            EventKind::Title { .. } | EventKind::Owner { .. } => {}
+            EventKind::Title { .. } | EventKind::Owner { .. } | EventKind::Allowed { .. } => {}
             EventKind::Exit
             | EventKind::Name { .. }
             | EventKind::MessageSend(_)

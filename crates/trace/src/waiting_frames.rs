@@ -96,6 +96,12 @@ pub(crate) fn hint(name: &str, module: &str) -> Option<Hint> {
     }
 }
 
+/// Whether a procedure acquires a lock of the C library for readers and writers, to write.
+pub(crate) fn writes_lock(name: &str) -> bool {
+    let name = c_name(name.split(['(', '<', '@']).next().unwrap_or(name));
+    name.starts_with("pthread_rwlock_") && name.contains("wrlock")
+}
+
 /// A name of the C library without underscores, and without what marks its own names: `__GI___pthread_mutex_unlock`.
 fn c_name(plain: &str) -> &str {
     let name = plain.trim_start_matches('_');

@@ -42,6 +42,7 @@ mod real;
 mod replay;
 mod runtime;
 mod series;
+mod services;
 mod set_up;
 mod shared_lines;
 mod spins;

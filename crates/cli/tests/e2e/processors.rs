@@ -77,6 +77,40 @@ fn a_program_with_an_affinity_has_the_processors_that_it_may_use() {
     assert!(notes.contains("the program could use 1 of the machine's"), "{notes}");
 }
 
+/// The run gains what the program takes less that does not pin its threads: beside other programs on the machine both take longer, by
+/// the same CPU time.
+#[test]
+fn threads_that_pin_themselves_are_to_be_unpinned() {
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let program = or_skip!(session.build("pinned.c", &["-pthread"]));
+    let recording = session.record_with(&["--quiet", "--collector", "bpf"], &program);
+    let summary = recording.report("summary", "procedure");
+    if summary.number("recording", "cpus") < 2.0 {
+        return;
+    }
+    let change = summary.rows().find(|row| row.get("remedy").is_some_and(|remedy| remedy == "unpin"));
+    let change = change.expect("the pinned threads have a row");
+    assert!(change["text"].as_str().unwrap().starts_with("threads pinned to CPU "), "{change:?}");
+    let text = summary.value.to_string();
+    assert!(!text.contains("or it is pinned"), "{text}");
+    let mut what_if = crate::support::longpole();
+    what_if.arg("what-if").arg(&recording.path).args(["--set", "procedure:crunch=0.5"]);
+    let said = session.run(&mut what_if).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("threads that are pinned may use all of them"), "{said}");
+    let seconds = |arguments: &[&str]| {
+        let begin = std::time::Instant::now();
+        let run = session.run(std::process::Command::new(&program).args(arguments));
+        assert!(run.status.success(), "{}", run.stderr);
+        begin.elapsed().as_secs_f64()
+    };
+    // The least that others take of either: they only lengthen runs.
+    let least = |arguments: &[&str]| (0..3).map(|_| seconds(arguments)).fold(f64::INFINITY, f64::min);
+    let truth = least(&[]) - least(&["free"]);
+    let most = number(change, "gain_high_seconds");
+    assert!(most > 0.9 * truth, "at most {most} s; in truth {truth}");
+}
+
 /// A control group with a quota, which is removed when the test ends.
 struct LimitedGroup(std::path::PathBuf);
 

@@ -67,3 +67,43 @@ fn calls_are_counted_where_threads_tell_of_them() {
     let share = |name: &str| report.sum("procedure", name, "percent");
     assert!((share("often") - 100.0 * 30.0 / 35.0).abs() < 10.0, "{:#}", report.value["rows"]);
 }
+
+/// Changes of this kind of a recorded run.
+fn changes(recording: &Recording, remedy: &str) -> Vec<serde_json::Map<String, serde_json::Value>> {
+    let summary = recording.report("summary", "procedure");
+    let is_it = |row: &&serde_json::Map<String, serde_json::Value>| {
+        row.get("remedy").is_some_and(|found| found == remedy)
+    };
+    summary.rows().filter(is_it).cloned().collect()
+}
+
+/// The same program with a lock that lets writers go first is the truth.
+#[test]
+fn a_writer_that_readers_pass_is_to_go_first() {
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let program = or_skip!(session.build("starved_writer.c", &["-pthread"]));
+    let seconds = |arguments: &[&str]| {
+        let begin = std::time::Instant::now();
+        assert!(session.run(Command::new(&program).args(arguments)).status.success());
+        begin.elapsed().as_secs_f64()
+    };
+    let least = |arguments: &[&str]| (0..3).map(|_| seconds(arguments)).fold(f64::INFINITY, f64::min);
+    let truth = least(&[]) - least(&["writer"]);
+    let recording = session.record_with(&["--quiet", "--collector", "bpf"], &program);
+    let found = changes(&recording, "let writers go first");
+    let change = found.first().expect("the lock has a row");
+    assert_eq!(change["text"], "rwlock config_lock", "{change:?}");
+    let most = change["gain_high_seconds"].as_f64().unwrap();
+    assert!(most > 0.8 * truth, "at most {most} s; in truth {truth}");
+}
+
+/// Here the readers wait, for a writer that keeps the lock for long.
+#[test]
+fn readers_of_a_lock_are_no_starved_writers() {
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let program = or_skip!(session.build("rwlock.c", &["-pthread"]));
+    let recording = session.record_with(&["--quiet", "--collector", "bpf"], &program);
+    assert!(changes(&recording, "let writers go first").is_empty());
+}

@@ -155,6 +155,34 @@ fn sleeps_of_rust_that_only_look_are_told_by_the_loop_around_them() {
     assert!(most.is_some_and(|most| most > 30.0), "{row:?}");
 }
 
+/// What the threads sleep for is the work with the lock: waiting for it properly gains the ends of the last sleeps alone.
+#[test]
+fn polling_for_a_lock_comes_after_the_work_that_it_waits_for() {
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let program = session.build("poll_trylock.c", &["-pthread"]).unwrap();
+    let recording = session.record_with(&["--quiet", "--collector", "bpf"], &program);
+    let summary = recording.report("summary", "procedure");
+    let text = |row: &serde_json::Map<String, serde_json::Value>| {
+        row.get("text").and_then(|text| text.as_str()).unwrap_or_default().to_owned()
+    };
+    let changes: Vec<_> = summary.rows().filter(|row| row.contains_key("remedy")).collect();
+    let at = |what: &str| changes.iter().position(|row| text(row).contains(what));
+    let (work, polls) = (at("use_device"), at("polling sleep"));
+    assert!(work.is_some() && polls.is_none_or(|polls| work < Some(polls)), "{changes:?}");
+    let Some(polls) = polls else { return };
+    let seconds = |arguments: &[&str]| {
+        let begin = Instant::now();
+        let run = session.run(std::process::Command::new(&program).args(arguments));
+        assert!(run.status.success(), "{}", run.stderr);
+        begin.elapsed().as_secs_f64()
+    };
+    let least = |arguments: &[&str]| (0..3).map(|_| seconds(arguments)).fold(f64::INFINITY, f64::min);
+    let truth = least(&[]) - least(&["wait"]);
+    let most = changes[polls]["gain_high_seconds"].as_f64().unwrap();
+    assert!(most > 0.9 * truth, "at most {most} s; in truth {truth}");
+}
+
 /// Nobody tells the consumer of an item, so each lies until the time limit of its wait.
 #[test]
 fn a_wait_that_only_its_time_limit_ends_is_to_be_signalled() {

@@ -79,6 +79,10 @@ impl Assembler {
             RawMark::Leave => EventKind::Leave,
             RawMark::Spawn { task, stack } => EventKind::Spawn { task, stack: self.stack(pid, &stack)? },
             RawMark::Overhead(nanoseconds) => EventKind::Overhead { nanoseconds },
+            RawMark::Allowed { count, first } => {
+                let (count, first) = crate::machine::allowed_online(count, first);
+                EventKind::Allowed { count: count.into(), first }
+            }
             RawMark::Joined { ended, waits } => {
                 let Some(ended) = self.joined(pid, ended, waits) else { return Ok(()) };
                 EventKind::Joined { ended }

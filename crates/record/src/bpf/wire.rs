@@ -3,6 +3,8 @@
 //! In: the bytes of one record. Out: a [`RawEvent`], or a stack that a later record names by its key. A
 //! record of a wrong length is refused, not guessed at.
 
+use std::net::{IpAddr, SocketAddr};
+
 use longpole_event::{Blocking, CallDefinition, FileKind, Time};
 use longpole_symbols::Registers;
 
@@ -121,9 +123,9 @@ use layout::{
     FILE_NONE, FILE_PIPE, FILE_REGULAR, FILE_SOCKET, FILE_TIMER, FRAME_BEGINS_LOOP, FUNCTION_NONE,
     FUNCTION_UNREADABLE, HAS_CALL, IN_KERNEL, IS_WRITE, JOIN_CHILD, JOIN_WAITS, LEFT_DEAD, LEFT_DEVICE,
     LEFT_INTERRUPTIBLE, LEFT_RUNNABLE, LEFT_STOPPED, LEFT_UNINTERRUPTIBLE, NEXT_TRACKED, PREVIOUS_TRACKED,
-    RECORD_EXEC, RECORD_FILE, RECORD_FORK, RECORD_FUNCTION, RECORD_JOIN, RECORD_LOOK, RECORD_NAME,
-    RECORD_PYTHON, RECORD_REGISTERS, RECORD_SAMPLE, RECORD_STACK, RECORD_STORE, RECORD_SWITCH,
-    RECORD_TRANSFER, RECORD_WAKE, WAKER_TRACKED,
+    RECORD_ALLOWED, RECORD_EXEC, RECORD_FILE, RECORD_FORK, RECORD_FUNCTION, RECORD_JOIN, RECORD_LOOK,
+    RECORD_NAME, RECORD_PEER, RECORD_PYTHON, RECORD_REGISTERS, RECORD_SAMPLE, RECORD_STACK, RECORD_STORE,
+    RECORD_SWITCH, RECORD_TRANSFER, RECORD_WAKE, WAKER_TRACKED,
 };
 
 struct RecordHead {
@@ -176,6 +178,15 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Wire> {
         RECORD_FILE => {
             let record = layout::FileRecord(bytes);
             RawKind::File { number: record.number()?, name: text(record.name()?) }
+        }
+        RECORD_ALLOWED => {
+            let record = layout::AllowedRecord(bytes);
+            let mark = RawMark::Allowed { count: record.count()?, first: record.first()? };
+            RawKind::Inside { task: head.task(record.tid()?), mark }
+        }
+        RECORD_PEER => {
+            let record = layout::PeerRecord(bytes);
+            RawKind::File { number: record.number()?, name: peer(record)? }
         }
         RECORD_JOIN => join(&head, layout::JoinRecord(bytes))?,
         RECORD_TRANSFER => transfer(&head, layout::TransferRecord(bytes))?,
@@ -326,6 +337,21 @@ fn file(kind: u8) -> Option<FileKind> {
         _ => return None,
     })
 }
+
+/// The other end of a connection: `192.0.2.7:5432`, `[2001:db8::7]:80`, `/run/service`.
+fn peer(record: layout::PeerRecord<'_>) -> Option<String> {
+    let (port, address) = (record.port()?, record.address()?);
+    let four = |bytes: &[u8]| Some(<[u8; 4]>::try_from(bytes.get(..4)?).ok()?.into());
+    let ip = match record.family()? {
+        INTERNET => IpAddr::V4(four(address)?),
+        INTERNET_6 => IpAddr::V6(<[u8; 16]>::try_from(address.get(..16)?).ok()?.into()).to_canonical(),
+        _ => return Some(text(address)),
+    };
+    Some(SocketAddr::new(ip, port).to_string())
+}
+
+const INTERNET: u16 = 2;
+const INTERNET_6: u16 = 10;
 
 /// A text that ends at the first zero.
 fn text(bytes: &[u8]) -> String {
@@ -507,6 +533,37 @@ mod tests {
         bytes.extend(name);
         let Some(Wire::Event(event, _)) = decode(&bytes) else { panic!() };
         assert_eq!(event.kind, RawKind::File { number: u64::MAX, name: "journal.log".into() });
+        assert_eq!(decode(&bytes[..bytes.len() - 1]), None);
+    }
+
+    #[test]
+    fn the_other_end_of_a_connection_has_an_address_and_a_port() {
+        let name = |family: u16, address: &[u8]| {
+            let mut bytes = head(RECORD_PEER, 0, 0);
+            push64(&mut bytes, &[7]);
+            [family, 5432, 0, 0].iter().for_each(|value| bytes.extend(value.to_ne_bytes()));
+            bytes.extend(address);
+            bytes.resize(bytes.len() + 64 - address.len(), 0);
+            let Some(Wire::Event(event, _)) = decode(&bytes) else { panic!() };
+            assert_eq!(decode(&bytes[..bytes.len() - 1]), None);
+            let RawKind::File { number: 7, name } = event.kind else { panic!() };
+            name
+        };
+        assert_eq!(name(2, &[192, 0, 2, 7]), "192.0.2.7:5432");
+        let mapped = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 192, 0, 2, 7];
+        assert_eq!(name(10, &mapped), "192.0.2.7:5432");
+        assert_eq!(name(10, &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]), "[::1]:5432");
+        assert_eq!(name(1, b"/run/service"), "/run/service");
+    }
+
+    #[test]
+    fn a_thread_is_told_where_it_may_run() {
+        let mut bytes = head(RECORD_ALLOWED, 0, 10);
+        push32(&mut bytes, &[11, 1]);
+        push64(&mut bytes, &[0b10]);
+        let Some(Wire::Event(event, _)) = decode(&bytes) else { panic!() };
+        let mark = RawMark::Allowed { count: 1, first: 0b10 };
+        assert_eq!(event.kind, RawKind::Inside { task: KernelTask { pid: 10, tid: 11 }, mark });
         assert_eq!(decode(&bytes[..bytes.len() - 1]), None);
     }
 

@@ -7,6 +7,7 @@ use longpole_metrics::{By, Measures, Node, ThreadStates};
 use longpole_trace::{Cause, CpuQuota, ProcedureId};
 
 use super::kinds::late_ranks::MessagePolls;
+use super::kinds::pinned::{PinnedThreads, pinned_threads};
 use super::sentence::{Sentence, sentence};
 use super::threshold::{
     CPU_BOUND, CROWDED, CROWDED_WAIT, FEWEST_OBSERVATIONS, OWN_CROWD, SERIAL, SHORT_PATH, SOME_WAITING,
@@ -61,9 +62,14 @@ pub(crate) struct RunFacts {
     pub polling: u64,
     /// Where most of that is spent, polls for messages left out.
     pub most_spinning: Option<Node>,
-    /// Thread time spent ready.
+    /// Thread time spent ready, what pinned threads waited for each other left out.
     pub ready: u64,
-    /// CPU time that the program could use: of each moment, that of its runnable threads, as many as there are processors.
+    /// Threads that wait for processors on which they are pinned.
+    pub pinned: Vec<PinnedThreads>,
+    /// Whether it is known where threads may run.
+    pub is_pinning_known: bool,
+    /// CPU time that the program could use: of each moment, that of its runnable threads, as many as there are processors. What pinning
+    /// leaves unused is none of it.
     pub usable: u64,
     /// Thread time spent blocked.
     pub blocked: u64,
@@ -73,7 +79,7 @@ pub(crate) struct RunFacts {
     pub idle: u64,
     /// Waits on the elapsed-weighted critical path, the longest first.
     pub path_waits: Vec<PlacedWait>,
-    /// Time without a processor on that path.
+    /// Time without a processor on that path, but for that of pinned threads.
     pub path_ready: u64,
     /// Waits of threads that work, the longest first.
     pub waits: Vec<PlacedWait>,
@@ -130,6 +136,10 @@ impl RunFacts {
         let blocks: u64 = working_charges(input).map(|measures| measures.blocks).sum();
         let spins = spins(input);
         let samples = analysis.effective_samples.critical;
+        let pinned = pinned_threads(input);
+        let of_pinned = |of: fn(&PinnedThreads) -> u64| pinned.iter().map(of).sum::<u64>();
+        let ready_on_path: u64 =
+            on_path.iter().filter(|((cause, _), _)| cause.is_none()).map(|(_, &time)| time).sum();
         let unmatched = input.evidence.unmatched_wakes as f64;
         let serial = analysis.busy.get(1).copied().unwrap_or(0);
         RunFacts {
@@ -140,12 +150,14 @@ impl RunFacts {
             spinning,
             polling: spins[0].values().sum::<u64>().min(spinning),
             most_spinning: most_spinning(&spins),
-            ready: sum(|states| states.ready),
-            usable: usable(&analysis.nominal, cpus as usize),
+            ready: sum(|states| states.ready).saturating_sub(of_pinned(|pinned| pinned.waited)),
+            usable: usable(&analysis.nominal, cpus as usize).saturating_sub(analysis.pinning.unused),
             blocked: sum(|states| states.blocked.iter().sum()),
             path: analysis.critical_cpu.length,
             idle: analysis.nominal.first().copied().unwrap_or(0),
-            path_ready: on_path.iter().filter(|((cause, _), _)| cause.is_none()).map(|(_, &time)| time).sum(),
+            path_ready: ready_on_path.saturating_sub(of_pinned(|pinned| pinned.on_path)),
+            is_pinning_known: analysis.pinning.is_known,
+            pinned,
             path_waits: ranked(on_path),
             waits: ranked(all),
             serial_percent: percent(serial as f64, analysis.elapsed as f64),

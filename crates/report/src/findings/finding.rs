@@ -1,7 +1,7 @@
 //! What a finding is: its subject, what to do about it, what that would gain, and what it rests on.
 
 use longpole_event::ProcessId;
-use longpole_metrics::Node;
+use longpole_metrics::{Node, PinnedSet};
 use longpole_trace::{CodePlace, ObjectId, ObjectKind, ProcedureId};
 
 use super::facts::{PlacedWait, RunFacts};
@@ -45,6 +45,8 @@ pub(crate) enum Limit {
     Devices,
     /// Processors, all of which the program uses.
     Processors,
+    /// Processors that it may use, and threads that may not.
+    Pinning,
     /// Processors that it does not get.
     OtherPrograms,
     /// Busy waits.
@@ -68,6 +70,8 @@ pub(crate) enum FindingSubject {
     ParallelRegions(CodePlace, u64),
     /// Memory that threads use at the same time.
     SharedMemory(SharedMemory),
+    /// Threads that may run on these processors only.
+    Pinned(PinnedSet),
     /// The lack of processors.
     Processors,
     /// Busy waits at an unknown place.
@@ -108,6 +112,9 @@ impl FindingSubject {
                 super::kinds::parallel_regions::name(input, *place, *count)
             }
             FindingSubject::SharedMemory(memory) => memory.name(),
+            FindingSubject::Pinned(set) => {
+                format!("threads pinned to {}", super::kinds::pinned::cpus_of(*set)).into()
+            }
             FindingSubject::Processors => "waiting for a CPU".into(),
             FindingSubject::Spinning => "spinning".into(),
             FindingSubject::Work => "all work".into(),
@@ -126,6 +133,8 @@ pub(crate) enum Advice {
     HoldShorter,
     /// Many want a lock: several locks, or none.
     SplitLock,
+    /// Readers pass a writer that waits: a lock that lets it go first.
+    WriterFirst,
     /// An interpreter runs one thread at a time: several processes, or code that needs no interpreter.
     UseProcesses,
     /// Locking or waiting at a barrier itself takes the time: less often, or by cheaper means.
@@ -140,6 +149,8 @@ pub(crate) enum Advice {
     Balance,
     /// Waits for devices: other work meanwhile.
     OverlapIo,
+    /// Waits for a service: ask before the answer is needed, or for several at once.
+    AskEarlier,
     /// Waits for data of other nodes or caches: another layout or schedule, so that less is fetched.
     CommunicateLess,
     /// Waits for the clock: wait for what it is really about.
@@ -150,6 +161,8 @@ pub(crate) enum Advice {
     Block,
     /// More can run than there are processors.
     MoreProcessors,
+    /// Threads wait for CPUs to which they are pinned, beside others: let them run there.
+    Unpin,
     /// Threads could run, but others, a quota or pinning keep them from it.
     FreeProcessors,
 }
@@ -162,6 +175,7 @@ impl Advice {
             Advice::Shorten => "shorten",
             Advice::HoldShorter => "hold the lock shorter",
             Advice::SplitLock => "split the lock",
+            Advice::WriterFirst => "let writers go first",
             Advice::UseProcesses => "use several processes",
             Advice::SynchroniseLess => "synchronise less often",
             Advice::SeparateLines => "give each thread a cache line",
@@ -169,11 +183,13 @@ impl Advice {
             Advice::ExecuteOnOneThread => "execute on one thread",
             Advice::Balance => "balance the work",
             Advice::OverlapIo => "overlap the io",
+            Advice::AskEarlier => "ask earlier, or several at once",
             Advice::CommunicateLess => "communicate less",
             Advice::AwaitEvent => "wait for the event",
             Advice::SignalInTime => "signal it in time",
             Advice::Block => "block instead of spinning, or balance",
             Advice::MoreProcessors => "more CPUs",
+            Advice::Unpin => "unpin",
             Advice::FreeProcessors => "free the CPUs",
         }
     }

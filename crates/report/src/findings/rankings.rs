@@ -172,8 +172,10 @@ pub(super) const RULES: &[RankingRule] = &[
         condition: "fewer than 30 effective observations, or none with a name",
         leads: true,
         holds: |situation| {
-            let is_exact =
-                matches!(situation.limit, Some(Limit::Idle | Limit::Devices | Limit::OtherPrograms));
+            let is_exact = matches!(
+                situation.limit,
+                Some(Limit::Idle | Limit::Devices | Limit::Pinning | Limit::OtherPrograms)
+            );
             situation.limit == Some(Limit::Unknown) || (!situation.has_samples() && !is_exact)
         },
         sentence: |_| {
@@ -234,7 +236,7 @@ pub(super) const RULES: &[RankingRule] = &[
     RankingRule {
         condition: "time without a CPU leads the answer, and the program used less than 70 % of the CPUs",
         leads: true,
-        holds: |situation| situation.limit == Some(Limit::OtherPrograms),
+        holds: |situation| matches!(situation.limit, Some(Limit::Pinning | Limit::OtherPrograms)),
         sentence: |_| {
             "Follow CPU time (profile): other programs, a quota or pinning made the run longer, and CPU time does not depend on them.".into()
         },
@@ -453,7 +455,8 @@ pub(super) const RULES: &[RankingRule] = &[
         leads: false,
         holds: |situation| {
             let facts = situation.facts;
-            let is_said = matches!(situation.limit, Some(Limit::OtherPrograms | Limit::Processors));
+            let is_said =
+                matches!(situation.limit, Some(Limit::Pinning | Limit::OtherPrograms | Limit::Processors));
             facts.of_run(facts.ready) >= READY && !facts.is_cpu_bound() && !is_said
         },
         sentence: |_| {

@@ -130,7 +130,10 @@ pub(super) fn ready(facts: &RunFacts) -> Option<Sentence> {
 
 /// Why the program did not get the processors that it could use.
 pub(super) fn who_has_the_cpus(facts: &RunFacts) -> Sentence {
-    let others = "other programs used them, or it is pinned or has a quota";
+    let others = match facts.is_pinning_known {
+        true => "other programs used them, or it has a quota",
+        false => "other programs used them, or it is pinned or has a quota",
+    };
     let quota = used_up(facts).map(|used_up| sentence![" (", used_up, ")"]);
     sentence![others, quota]
 }

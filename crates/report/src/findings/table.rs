@@ -2,8 +2,9 @@
 
 use super::finding::FindingKind;
 use super::kinds::{
-    barriers, devices, late_ranks, locks, outside, parallel_regions, procedures, processors, requests,
-    shared_lines, sleep, spinning, stuck, synchronisation, time_limits, work,
+    barriers, devices, late_ranks, locks, outside, parallel_regions, pinned, procedures, processors,
+    requests, services, shared_lines, sleep, spinning, starved_writers, stuck, synchronisation, time_limits,
+    work,
 };
 
 /// Every kind of finding. Of findings that are worth the same the one of the earlier kind goes first.
@@ -14,13 +15,16 @@ pub(crate) const KINDS: &[&FindingKind] = &[
     &parallel_regions::KIND,
     &shared_lines::KIND,
     &procedures::KIND,
+    &starved_writers::KIND,
     &locks::KIND,
     &synchronisation::KIND,
     &barriers::KIND,
     &devices::KIND,
     &requests::KIND,
+    &services::KIND,
     &sleep::KIND,
     &time_limits::KIND,
+    &pinned::KIND,
     &processors::KIND,
     &outside::KIND,
     &work::KIND,

@@ -144,8 +144,12 @@ fn limits(input: &ReportTables<'_>, found: &WhatIf, order: &str) -> String {
     } else {
         " Other programs, a quota or waits that were not seen took the rest; what is missed may stay or go with any change, so the ranges are as wide.".to_owned()
     };
+    let pinned = match input.analysis.pinning.times.is_empty() {
+        true => "",
+        false => " There, threads that are pinned may use all of them.",
+    };
     format!(
-        "The path is that of useful CPU time. The elapsed time is that of the run executed again on {cpus}; unchanged, that is {off} off the recorded time.{busy} {order}"
+        "The path is that of useful CPU time. The elapsed time is that of the run executed again on {cpus}; unchanged, that is {off} off the recorded time.{pinned}{busy} {order}"
     )
 }
 

@@ -6,6 +6,7 @@
 
 use longpole_trace::Cause;
 
+use super::services::services;
 use super::sleep::waiting_answer;
 use super::time_limits::is_ended_by_limit;
 use crate::findings::facts::{PlacedWait, is_device};
@@ -33,7 +34,9 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
         Cause::Pipe | Cause::Message | Cause::Child | Cause::Other => is_idle || facts.unmatched < UNMATCHED,
         _ => is_idle,
     };
-    let is_outside = |wait: &&PlacedWait| is_outside(wait.cause) && !is_ended_by_limit(basis, wait);
+    let is_outside = |wait: &&PlacedWait| {
+        is_outside(wait.cause) && !is_ended_by_limit(basis, wait) && services(basis.input, wait).is_empty()
+    };
     let waits = facts.path_waits.iter().filter(is_outside);
     let found = waits.filter_map(|wait| {
         let subject = FindingSubject::Wait(wait.clone());

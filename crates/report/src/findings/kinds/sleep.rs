@@ -16,7 +16,7 @@ use crate::findings::threshold::{IDLE, OTHER_WAITS};
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "sleep, a timer",
-    when: "it is on the elapsed-weighted critical path: up to its time on it, to the elapsed time less the critical path, and to what the CPUs leave",
+    when: "it is on the elapsed-weighted critical path: up to its time on it, of sleeps until a thread looks again to those of all threads after which they did not sleep again, of which the part on the path ranks it; to the elapsed time less the critical path, and to what the CPUs leave",
     advice: "*wait for the event* instead",
     find,
     answer: waiting_answer,
@@ -31,10 +31,38 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     // A thread may sleep while others compute what it waits for, and look too late: that has to be computed all the same.
     let waited = facts.elapsed.saturating_sub(facts.path);
     let found = waits.filter_map(|wait| {
-        let gain = GainRange::up_to(wait.time.min(waited) as f64, &basis.bounds).with_all_work(&basis.bounds);
-        Finding::advised_wait(basis, (&KIND, Limit::Idle), wait, (Advice::AwaitEvent, gain))
+        let (all, on_path) = last_sleeps(basis, wait);
+        let most = (wait.time.min(waited) as f64).min(all);
+        let gain = GainRange::up_to(most, &basis.bounds).with_all_work(&basis.bounds);
+        let mut found = Finding::advised_wait(basis, (&KIND, Limit::Idle), wait, (Advice::AwaitEvent, gain))?;
+        let looked = sentence!["after ", TimeInWords(wait.time - on_path), " of that it had not come yet"];
+        found.evidence.extend((2 * on_path < wait.time).then_some(looked));
+        // Others' last sleeps may hold up this thread too, but none of them for sure.
+        found.weight = found.weight.min(on_path as f64 / 2.0);
+        Some(found)
     });
     found.collect()
+}
+
+/// Of polling sleeps here those after which the thread did not sleep again: of all threads, and as a part of this wait on the path. Of
+/// other sleeps nothing is left out.
+fn last_sleeps(basis: &FindingBasis<'_, '_>, wait: &PlacedWait) -> (f64, u64) {
+    if wait.cause != Cause::PollingSleep {
+        return (f64::INFINITY, wait.time);
+    }
+    let input = basis.input;
+    let (mut all, mut last) = (0.0, 0.0);
+    for charge in &input.analysis.charges {
+        let slept = charge.measures.blocked.get(Cause::PollingSleep.index()).copied().unwrap_or(0) as f64;
+        let place = input.paths.innermost(charge.path).map(|place| place.procedure);
+        if slept > 0.0 && place == wait.place {
+            let polled = input.analysis.polls.get(charge.thread.index()).copied().unwrap_or_default();
+            all += slept;
+            last += slept * polled.useful_part();
+        }
+    }
+    let part = if all > 0.0 { last / all } else { 1.0 };
+    (last, ((wait.time as f64 * part).round() as u64).min(wait.time))
 }
 
 /// The answer where a wait leads: how much of the run it is, and what computing there is.

@@ -1,5 +1,8 @@
 //! The list of changes of drawn runs.
 
+use longpole_event::{ThreadId, Time};
+use longpole_trace::{Affinity, ObjectId, PlaceId};
+
 use crate::findings::finding::Advice;
 use crate::findings::gain::GainRange;
 use crate::findings::{Finding, FindingSubject, Findings};
@@ -213,6 +216,59 @@ fn where_processors_are_few_work_is_to_be_less_or_processors_more() {
     // On four processors of which it had two, others used them.
     let crowded = CROWDED.replace("cpus 2", "cpus 4");
     assert_eq!(entry(&crowded, "waiting for a CPU").0, Advice::FreeProcessors);
+}
+
+/// Readers take the lock in turn while the writer waits to update.
+const STARVED: &str = "\
+cpus 2
+1 = rwlock config_lock
+U = update
+S = scan
+writer U111111U111111U
+reader SSSSSSS1SSSSSS1S
+reader@7 -> writer unlock
+writer@8 -> reader unlock
+reader@14 -> writer unlock
+writer@15 -> reader unlock";
+
+#[test]
+fn a_writer_that_readers_pass_is_to_go_first() {
+    let mut scene = DrawnRun::of(STARVED);
+    let starved = |scene: &DrawnRun| {
+        list_of(scene).into_iter().find(|(_, entry)| advice(entry) == Some(Advice::WriterFirst))
+    };
+    assert!(starved(&scene).is_none(), "whether it waits to write is not known");
+    let update = scene.timelines.procedure("update");
+    let places = scene.timelines.paths.all_places().iter().enumerate();
+    let place = places.filter(|(_, place)| place.procedure == update).map(|(index, _)| PlaceId(index as u32));
+    let place = Vec::from_iter(place);
+    scene.timelines.objects.set_written(ObjectId(0), place.into_iter());
+    let (name, found) = starved(&scene).expect("it is known");
+    assert_eq!(name, "config_lock");
+    // Wanted for 14 columns of 16, for 12 of them by the writer.
+    assert_eq!(milliseconds(found.change.expect("advised").1), (0.0, 140.0));
+    let evidence = Vec::from_iter(found.evidence.iter().map(|sentence| sentence.text()));
+    assert_eq!(evidence[1], "`update` waited for it 2 times, 60.0 ms on average");
+    assert!(evidence[0].contains("which is not seen"), "{evidence:?}");
+}
+
+#[test]
+fn threads_that_wait_for_each_other_s_processor_are_to_be_unpinned() {
+    let mut scene = DrawnRun::of("cpus 2\nC = crunch\na CC--CC--CC--CC--\nb --CC--CC--CC--CC");
+    let list = |scene: &DrawnRun| {
+        let list = list_of(scene);
+        Vec::from_iter(list.iter().filter_map(|(_, entry)| advice(entry)))
+    };
+    assert!(list(&scene).contains(&Advice::FreeProcessors) && !list(&scene).contains(&Advice::Unpin));
+    scene.timelines.program.affinities = (0..2)
+        .map(|thread| Affinity { time: Time::ZERO, thread: ThreadId(thread), count: 1, first: 0b10 })
+        .collect();
+    let all = list_of(&scene);
+    let (name, found) = &all[0];
+    assert_eq!((name.as_str(), advice(found)), ("threads pinned to CPU 1", Some(Advice::Unpin)), "{all:?}");
+    // 160 ms of work in 160 ms; two processors need 80.
+    assert_eq!(milliseconds(found.change.expect("advised").1), (0.0, 80.0));
+    assert!(!list(&scene).contains(&Advice::FreeProcessors), "{all:?}");
 }
 
 #[test]

@@ -1,0 +1,75 @@
+//! Waits for services that are not in the recording: the answer names the other end, and what the program can do.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
+
+use crate::support::{Collector, Session, or_skip};
+
+/// The service, which ends with its standard input.
+struct Service(Child);
+
+impl Service {
+    fn start(program: &Path, address: &str) -> Service {
+        let mut command = Command::new(program);
+        command.args(["serve", address]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "ready\n");
+        Service(child)
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
+    }
+}
+
+/// What is said of a client whose service has this address; the run gains what it takes less that asks for all at once.
+fn asked(session: &Session, program: &Path, address: &str) {
+    let _service = Service::start(program, address);
+    let path = program.to_str().unwrap();
+    let recording = session.record(Collector::Bpf, &[path, "ask", address]).unwrap();
+    let summary = recording.report("summary", "procedure");
+    let text = |key: &str, row: &serde_json::Map<String, serde_json::Value>| {
+        row.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_owned()
+    };
+    let change = summary.rows().find(|row| text("remedy", row).starts_with("ask earlier"));
+    let change = change.unwrap_or_else(|| panic!("no row in {}", summary.value));
+    assert!(text("text", change).ends_with("in `fetch_price`"), "{change:?}");
+    assert!(summary.value.to_string().contains(address), "{}", summary.value);
+    let seconds = |how: &str| {
+        let begin = Instant::now();
+        let run = session.run(Command::new(program).args([how, address]));
+        assert!(run.status.success(), "{}", run.stderr);
+        begin.elapsed().as_secs_f64()
+    };
+    // The least that others take of either: they only lengthen runs.
+    let least = |how: &str| (0..3).map(|_| seconds(how)).fold(f64::INFINITY, f64::min);
+    let truth = least("ask") - least("together");
+    let most = change["gain_high_seconds"].as_f64().unwrap();
+    assert!(most > 0.9 * truth && truth > 0.05, "at most {most} s; in truth {truth}");
+}
+
+#[test]
+fn a_service_that_is_not_recorded_is_to_be_asked_earlier() {
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let program = or_skip!(session.build("outside_service.c", &["-pthread"]));
+    // A port of its own: those above are given to who asks for a connection.
+    let port = 20_000 + std::process::id() % 10_000;
+    asked(&session, &program, &port.to_string());
+}
+
+#[test]
+fn a_service_behind_a_local_socket_has_its_path() {
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let program = or_skip!(session.build("outside_service.c", &["-pthread"]));
+    let path = session.path().join("prices");
+    asked(&session, &program, path.to_str().unwrap());
+}

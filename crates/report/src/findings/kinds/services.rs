@@ -1,0 +1,86 @@
+//! Services outside of the recording: waits for connections that the program itself asked for.
+//!
+//! ```text
+//!   thread   render ==| ask, wait for the answer ........ | render ==
+//!   service           | what it does is not recorded      |
+//! ```
+//! No thread of the program ends such a wait, so it is on the elapsed-weighted critical path. What the service does is not seen; but the
+//! program can ask before it needs the answer, or ask for several at once, and gains at most the waits' time on that path. Connections
+//! that others asked for are none: who serves waits for requests. Nor are waits by `poll` and the like, which are for many connections.
+
+use std::collections::BTreeMap;
+
+use longpole_trace::{Cause, ObjectId, ObjectKind};
+
+use super::sleep::waiting_answer;
+use crate::findings::facts::PlacedWait;
+use crate::findings::finding::{Advice, Finding, FindingBasis, FindingKind, LeadingAnswer, Limit};
+use crate::findings::gain::GainRange;
+use crate::findings::sentence::{Sentence, sentence};
+use crate::input::ReportTables;
+
+/// The entry of the table.
+pub(crate) static KIND: FindingKind = FindingKind {
+    what: "a service outside of the recording",
+    when: "threads wait on the elapsed-weighted critical path in reads of connections that the program asked for, of which the other end is not recorded: up to their time on it, and to what the CPUs leave",
+    advice: "*ask earlier, or several at once*",
+    find,
+    answer,
+};
+
+/// The services for which threads wait at this place, those of most waits first.
+pub(super) fn services(input: &ReportTables<'_>, wait: &PlacedWait) -> Vec<String> {
+    let Some(contention) = input.input().details.contention.as_ref().filter(|_| wait.cause == Cause::Socket)
+    else {
+        return Vec::new();
+    };
+    let mut waits: BTreeMap<String, u64> = BTreeMap::new();
+    for (&(id, path), count) in &contention.sites {
+        let place = input.paths.innermost(path).map(|place| place.procedure);
+        if place == wait.place
+            && let Some(service) = service(input, id)
+        {
+            *waits.entry(service).or_default() += count;
+        }
+    }
+    let mut waits = Vec::from_iter(waits);
+    waits.sort_by(|(a, x), (b, y)| y.cmp(x).then_with(|| a.cmp(b)));
+    waits.into_iter().map(|(service, _)| service).collect()
+}
+
+/// The other end of a connection: of an object called `socket of shop to 192.0.2.7:5432`.
+fn service(input: &ReportTables<'_>, id: ObjectId) -> Option<String> {
+    let object = input.objects.get(id);
+    let (_, service) = object.name.rsplit_once(" to ").filter(|_| object.kind == ObjectKind::Socket)?;
+    Some(service.to_owned())
+}
+
+fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
+    let found = basis.facts.path_waits.iter().filter_map(|wait| {
+        let services = services(basis.input, wait);
+        let named = named(&services)?;
+        let gain = GainRange::up_to(wait.time as f64, &basis.bounds).with_all_work(&basis.bounds);
+        let mut found = Finding::advised_wait(basis, (&KIND, Limit::Idle), wait, (Advice::AskEarlier, gain))?;
+        found.evidence.insert(0, named);
+        Some(found)
+    });
+    found.collect()
+}
+
+/// `for 192.0.2.7:5432`, with how many more there are.
+fn named(services: &[String]) -> Option<Sentence> {
+    let (first, others) = services.split_first()?;
+    let more = match others.len() {
+        0 => String::new(),
+        1 => " and one more service".to_owned(),
+        more => format!(" and {more} more services"),
+    };
+    Some(sentence!["for ", Sentence::code(first), more])
+}
+
+fn answer(basis: &FindingBasis<'_, '_>, finding: &Finding) -> LeadingAnswer {
+    let mut answer = waiting_answer(basis, finding);
+    let why = ". What that does is not in the recording; the program can ask it earlier, or for several things at once.";
+    answer.reasons.insert(0, sentence!["Threads wait ", finding.evidence.first().cloned(), why]);
+    answer
+}
