@@ -3,8 +3,8 @@
  *   thread 1 | prepare | use_device 5 | prepare | try, sleep 6 | try, sleep 6 | use_device 5 | ...
  *   thread 2 | prepare | try, sleep 6 | use_device 5 | prepare | try ...
  *
- * The device is in use nearly all the time: 3 x 10 x 5 ms. What the threads sleep for is that; only the last sleep of each is longer than
- * it has to be. With an argument they wait for the lock, which saves little; use_device built without its work takes nearly all.
+ * The device is in use nearly all the time: 3 x 10 x 5 ms. What the threads sleep for is that; a thread that gives it back mostly takes it
+ * again before another one looks. With an argument they wait for the lock, which saves little; use_device built without its work takes nearly all.
  */
 #include <pthread.h>
 #include <unistd.h>

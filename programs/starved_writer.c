@@ -1,7 +1,7 @@
 /* A writer of a reader-writer lock that lets readers pass: there is always one who reads.
  *
- *   reader 1  | scan 1 | | scan 1 | | scan 1 | ...      two of them, until the writer ends
- *   reader 2     | scan 1 | | scan 1 | | scan 1 ...
+ *   reader 1  | scan 2 | | scan 2 | | scan 2 | ...      two of them, until the writer ends
+ *   reader 2     | scan 2 | | scan 2 | | scan 2 ...
  *   writer    | plan 1 | wait .................. | apply 0.2 | ...     10 rounds
  *
  * With an argument the lock lets writers go first: the run takes a fraction, since the readers read until the writer ends.
@@ -17,7 +17,7 @@ enum { READERS = 2, ROUNDS = 10 };
 static pthread_rwlock_t config_lock = PTHREAD_RWLOCK_INITIALIZER;
 static atomic_int has_ended;
 
-NOINLINE void scan_config(void) { BURN(1); }
+NOINLINE void scan_config(void) { BURN(2); }
 NOINLINE void parse_request(void) { BURN(0.25); }
 NOINLINE void plan_update(void) { BURN(1); }
 NOINLINE void apply_update(void) { BURN(0.2); }

@@ -4,8 +4,9 @@
 //!   T1   sleep ...|look|sleep ...|look|sleep ...|look| work =====
 //!        in vain       in vain        not
 //! ```
-//! Where a thread sleeps again after it has looked, what it waits for had not come: no signal would have ended that sleep earlier than its
-//! own limit. Only the last sleep before it goes on can be longer than it has to be.
+//! Where a thread sleeps again after it has looked, what it waits for had not come, and no signal would have ended that sleep earlier than
+//! its own limit; or it had come and gone meanwhile, as a lock that another thread gave back and took again. The last sleep before the
+//! thread goes on is longer than it has to be as a rule, the others are not.
 //!
 //! Constant time per item, a few words per thread.
 //!
@@ -33,7 +34,7 @@ stored! {
 }
 
 impl PolledTime {
-    /// The part of the sleeps that a signal could have ended earlier.
+    /// The part of the sleeps after which it did not sleep again.
     #[must_use]
     pub fn useful_part(&self) -> f64 {
         if self.slept == 0 { 1.0 } else { 1.0 - self.in_vain as f64 / self.slept as f64 }

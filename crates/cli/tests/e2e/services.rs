@@ -52,7 +52,8 @@ fn asked(session: &Session, program: &Path, address: &str) {
     let least = |how: &str| (0..3).map(|_| seconds(how)).fold(f64::INFINITY, f64::min);
     let truth = least("ask") - least("together");
     let most = change["gain_high_seconds"].as_f64().unwrap();
-    assert!(most > 0.9 * truth && truth > 0.05, "at most {most} s; in truth {truth}");
+    // Nine of the ten times that the service sleeps need not be waited for, however busy the machine is.
+    assert!(most > 0.9 * truth && most > 0.9 * 9.0 * 0.015, "at most {most} s; in truth {truth}");
 }
 
 #[test]

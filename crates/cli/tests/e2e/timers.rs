@@ -155,7 +155,7 @@ fn sleeps_of_rust_that_only_look_are_told_by_the_loop_around_them() {
     assert!(most.is_some_and(|most| most > 30.0), "{row:?}");
 }
 
-/// What the threads sleep for is the work with the lock: waiting for it properly gains the ends of the last sleeps alone.
+/// What the threads sleep for is the work with the lock: waiting for it properly gains little.
 #[test]
 fn polling_for_a_lock_comes_after_the_work_that_it_waits_for() {
     let session = Session::start();

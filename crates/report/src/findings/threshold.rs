@@ -75,7 +75,7 @@ thresholds! {
     HELD = 30.0 "%": "Part of a procedure's time surely with a wanted lock from which on the lock is to be held shorter.";
     ONE_HOLDER = 80.0 "%": "Part of a lock's holding that one procedure has from which on that procedure is the one to be shortened.";
     LONG_HOLD = 1_000_000.0 "ns": "Mean hold from which on a lock is not a matter of many users.";
-    STARVED = 80.0 "%": "Part of the waiting for an rwlock that is at one place, and part of the time for which it is wanted with one thread that waits, from which on that one may be a writer that readers pass.";
+    STARVED = 80.0 "%": "Part of the waiting for an rwlock that is at one place, part of the time for which it is wanted with one thread that waits, and part of its holding meanwhile by others, from which on that one may be a writer that readers pass.";
     STARVED_FACTOR = 2.0 "": "Factor by which its waits have to be longer than those at other places.";
     CONTENDED = 10.0 "%": "Part of a lock's acquisitions that found it taken from which on its holds are said.";
     UNEXPLAINED_SPINS = 1.0 "%": "Busy waits with an unknown end, as a part of the run, from which on executions may say too little or too much.";

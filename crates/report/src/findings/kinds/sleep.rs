@@ -16,7 +16,7 @@ use crate::findings::threshold::{IDLE, OTHER_WAITS};
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "sleep, a timer",
-    when: "it is on the elapsed-weighted critical path: up to its time on it, of sleeps until a thread looks again to those of all threads after which they did not sleep again, of which the part on the path ranks it; to the elapsed time less the critical path, and to what the CPUs leave",
+    when: "it is on the elapsed-weighted critical path: up to its time on it, to the elapsed time less the critical path, and to what the CPUs leave; sleeps until a thread looks again are ranked by those after which it did not sleep again",
     advice: "*wait for the event* instead",
     find,
     answer: waiting_answer,
@@ -31,24 +31,22 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     // A thread may sleep while others compute what it waits for, and look too late: that has to be computed all the same.
     let waited = facts.elapsed.saturating_sub(facts.path);
     let found = waits.filter_map(|wait| {
-        let (all, on_path) = last_sleeps(basis, wait);
-        let most = (wait.time.min(waited) as f64).min(all);
-        let gain = GainRange::up_to(most, &basis.bounds).with_all_work(&basis.bounds);
+        let last = last_sleeps(basis, wait);
+        let gain = GainRange::up_to(wait.time.min(waited) as f64, &basis.bounds).with_all_work(&basis.bounds);
         let mut found = Finding::advised_wait(basis, (&KIND, Limit::Idle), wait, (Advice::AwaitEvent, gain))?;
-        let looked = sentence!["after ", TimeInWords(wait.time - on_path), " of that it had not come yet"];
-        found.evidence.extend((2 * on_path < wait.time).then_some(looked));
-        // Others' last sleeps may hold up this thread too, but none of them for sure.
-        found.weight = found.weight.min(on_path as f64 / 2.0);
+        let again = sentence!["after ", TimeInWords(wait.time - last), " of that it slept again"];
+        found.evidence.extend((2 * last < wait.time).then_some(again));
+        // After the others what it waits for had mostly not come yet; that it came and went meanwhile is not known.
+        found.weight = found.weight.min(last as f64 / 2.0);
         Some(found)
     });
     found.collect()
 }
 
-/// Of polling sleeps here those after which the thread did not sleep again: of all threads, and as a part of this wait on the path. Of
-/// other sleeps nothing is left out.
-fn last_sleeps(basis: &FindingBasis<'_, '_>, wait: &PlacedWait) -> (f64, u64) {
+/// The part of this wait in polling sleeps after which the thread did not sleep again; of other sleeps all of it.
+fn last_sleeps(basis: &FindingBasis<'_, '_>, wait: &PlacedWait) -> u64 {
     if wait.cause != Cause::PollingSleep {
-        return (f64::INFINITY, wait.time);
+        return wait.time;
     }
     let input = basis.input;
     let (mut all, mut last) = (0.0, 0.0);
@@ -62,7 +60,7 @@ fn last_sleeps(basis: &FindingBasis<'_, '_>, wait: &PlacedWait) -> (f64, u64) {
         }
     }
     let part = if all > 0.0 { last / all } else { 1.0 };
-    (last, ((wait.time as f64 * part).round() as u64).min(wait.time))
+    ((wait.time as f64 * part).round() as u64).min(wait.time)
 }
 
 /// The answer where a wait leads: how much of the run it is, and what computing there is.

@@ -6,7 +6,8 @@
 //!   writer    wait ...................................|write|      there is always one who reads
 //! ```
 //! Many such locks let readers in though a writer waits (`pthread_rwlock` and `std::shared_mutex` of the GNU C library do). One that lets
-//! writers go first makes it wait for those alone who read when it comes. The run gains at most the time for which the lock was wanted;
+//! writers go first makes it wait for those alone who read when it comes. The run gains at most the time for which the lock was wanted, and
+//! that in which the writer had no processor beside the readers;
 //! what readers do while the writer waits need perhaps not be done, so what the processors leave is no bound. That readers take turns is
 //! not seen, since the kernel sees no acquisition that does not wait: the row says that it depends on it.
 
@@ -29,7 +30,7 @@ use crate::quantity::{count_of, percent};
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "an rwlock for which a writer waits while readers use it in turn",
-    when: "it is the C library's, it is wanted for 30 % of the run, at least 80 % of the waiting for it is to write at one place, nearly always alone, and waits at other places are half as long at most: up to the time for which it is wanted",
+    when: "it is the C library's, it is wanted for 30 % of the run, at least 80 % of the waiting for it is to write at one place, nearly always alone, waits at other places are half as long at most, and others than that place hold it for 80 % of the time for which it is wanted: up to that time, and the time in which the writer is ready there",
     advice: "*let writers go first*",
     find,
     answer,
@@ -40,6 +41,8 @@ pub(crate) static KIND: FindingKind = FindingKind {
 struct PlacedWaits {
     count: u64,
     waited: u64,
+    /// Time in which those who waited were ready.
+    ready: u64,
 }
 
 impl PlacedWaits {
@@ -71,15 +74,20 @@ fn finding(basis: &FindingBasis<'_, '_>, id: ObjectId, contended: &ContendedObje
     }
     let others = waits.iter().filter(|(place, _)| **place != writer).fold(
         PlacedWaits::default(),
-        |sum, (_, waits)| PlacedWaits { count: sum.count + waits.count, waited: sum.waited + waits.waited },
+        |sum, (_, waits)| PlacedWaits {
+            count: sum.count + waits.count,
+            waited: sum.waited + waits.waited,
+            ..sum
+        },
     );
     let is_starved = percent(writes.waited as f64, (writes.waited + others.waited) as f64) >= STARVED
-        && others.count > 0
+        && percent(held_elsewhere(input, id, writer), contended.handed.held as f64) >= STARVED
         && others.mean() * STARVED_FACTOR <= writes.mean();
     if !is_starved {
         return None;
     }
-    let gain = GainRange::up_to(wanted as f64, bounds);
+    // Readers that wait leave the processors to the writer.
+    let gain = GainRange::up_to((wanted + writes.ready) as f64, bounds);
     let change = (Advice::WriterFirst, gain);
     let found = Finding::advised(basis, (&KIND, Limit::Work), FindingSubject::Object(id), change, false)?;
     let waits = sentence![
@@ -91,6 +99,16 @@ fn finding(basis: &FindingBasis<'_, '_>, id: ObjectId, contended: &ContendedObje
     Some(found.with(vec!["if readers take it in turn meanwhile, which is not seen".into(), waits]))
 }
 
+/// For how long others than this procedure held the lock while it was wanted, nanoseconds.
+fn held_elsewhere(input: &ReportTables<'_>, id: ObjectId, writer: ProcedureId) -> f64 {
+    let Some(contention) = &input.input().details.contention else { return 0.0 };
+    let of_lock = contention.handovers.range((id, None)..).take_while(|((object, _), _)| *object == id);
+    let elsewhere = of_lock.filter(|((_, place), _)| {
+        place.is_none_or(|place| input.paths.all_places()[place.0 as usize].procedure != writer)
+    });
+    elsewhere.map(|(_, handover)| handover.held as f64).sum()
+}
+
 /// Waits for the lock, by the procedure that waited.
 fn waits_by_place(input: &ReportTables<'_>, id: ObjectId) -> BTreeMap<ProcedureId, PlacedWaits> {
     let mut waits: BTreeMap<ProcedureId, PlacedWaits> = BTreeMap::new();
@@ -100,12 +118,12 @@ fn waits_by_place(input: &ReportTables<'_>, id: ObjectId) -> BTreeMap<ProcedureI
             break;
         }
         let Some(place) = input.paths.innermost(path) else { continue };
-        let charges = input.analysis.charges.iter().filter(|charge| charge.path == path);
-        let blocked =
-            charges.map(|charge| charge.measures.blocked.get(Cause::Lock.index()).copied().unwrap_or(0));
         let sum = waits.entry(place.procedure).or_default();
         sum.count += count;
-        sum.waited += blocked.sum::<u64>();
+        for charge in input.analysis.charges.iter().filter(|charge| charge.path == path) {
+            sum.waited += charge.measures.blocked.get(Cause::Lock.index()).copied().unwrap_or(0);
+            sum.ready += charge.measures.ready;
+        }
     }
     waits
 }
