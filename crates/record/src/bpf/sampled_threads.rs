@@ -5,7 +5,7 @@ use longpole_recording::SharedLineSamples;
 
 use super::busy_waits::BusyWaits;
 use super::sampled_code::SampledCode;
-use super::shared_lines::SharedLines;
+use super::shared_lines::LineWatch;
 use super::wire::{ThreadRegisters, WatchedStore};
 use crate::raw::{RawEvent, RawKind};
 
@@ -16,13 +16,13 @@ pub(super) struct SampledThreads {
     registers: Option<ThreadRegisters>,
     code: SampledCode,
     busy_waits: BusyWaits,
-    shared_lines: SharedLines,
+    shared_lines: LineWatch,
 }
 
 impl SampledThreads {
     /// With timers of this rate.
     pub(super) fn new(busy_waits: BusyWaits, hertz: u32) -> SampledThreads {
-        let shared_lines = SharedLines::new(hertz);
+        let shared_lines = LineWatch::new(hertz);
         SampledThreads { registers: None, code: SampledCode::default(), busy_waits, shared_lines }
     }
 

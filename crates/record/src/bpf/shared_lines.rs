@@ -72,9 +72,9 @@ struct LinePlace {
     samples: u64,
 }
 
-/// The lines that samples have shown.
+/// Follows which lines samples show in use, and by whom.
 #[derive(Debug)]
-pub(super) struct SharedLines {
+pub(super) struct LineWatch {
     together: u64,
     lines: FxHashMap<(u32, u64), KnownLine>,
     /// Those of processes that are gone.
@@ -92,11 +92,11 @@ struct LineSample<'a> {
     mapping: &'a Arc<Mapping>,
 }
 
-impl SharedLines {
+impl LineWatch {
     /// For timers of this rate.
-    pub(super) fn new(hertz: u32) -> SharedLines {
+    pub(super) fn new(hertz: u32) -> LineWatch {
         let together = longpole_privileged::mean(hertz) * TOGETHER;
-        SharedLines { together, lines: FxHashMap::default(), ended: Vec::new(), samples: 0 }
+        LineWatch { together, lines: FxHashMap::default(), ended: Vec::new(), samples: 0 }
     }
 
     /// There was a sample, in the kernel or elsewhere.
@@ -280,12 +280,12 @@ mod tests {
 
     const MILLISECOND: u64 = 1_000_000;
 
-    struct Drawn(SharedLines);
+    struct Drawn(LineWatch);
 
     impl Drawn {
         /// Timers of 500 Hz, so that threads are there together within 6 ms.
         fn new() -> Drawn {
-            Drawn(SharedLines::new(500))
+            Drawn(LineWatch::new(500))
         }
 
         /// A thread is found on a processor at a time in milliseconds, and accesses the line at 0x4000.
