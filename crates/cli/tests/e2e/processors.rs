@@ -89,8 +89,7 @@ fn threads_that_pin_themselves_are_to_be_unpinned() {
     if summary.number("recording", "cpus") < 2.0 {
         return;
     }
-    let change = summary.rows().find(|row| row.get("remedy").is_some_and(|remedy| remedy == "unpin"));
-    let change = change.expect("the pinned threads have a row");
+    let change = summary.changes("unpin").next().expect("the pinned threads have a row");
     assert!(change["text"].as_str().unwrap().starts_with("threads pinned to CPU "), "{change:?}");
     let text = summary.value.to_string();
     assert!(!text.contains("or it is pinned"), "{text}");
@@ -98,15 +97,7 @@ fn threads_that_pin_themselves_are_to_be_unpinned() {
     what_if.arg("what-if").arg(&recording.path).args(["--set", "procedure:crunch=0.5"]);
     let said = session.run(&mut what_if).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("threads that are pinned may use all of them"), "{said}");
-    let seconds = |arguments: &[&str]| {
-        let begin = std::time::Instant::now();
-        let run = session.run(std::process::Command::new(&program).args(arguments));
-        assert!(run.status.success(), "{}", run.stderr);
-        begin.elapsed().as_secs_f64()
-    };
-    // The least that others take of either: they only lengthen runs.
-    let least = |arguments: &[&str]| (0..3).map(|_| seconds(arguments)).fold(f64::INFINITY, f64::min);
-    let truth = least(&[]) - least(&["free"]);
+    let truth = session.least_seconds(&program, &[]) - session.least_seconds(&program, &["free"]);
     let most = number(change, "gain_high_seconds");
     assert!(most > 0.9 * truth, "at most {most} s; in truth {truth}");
 }

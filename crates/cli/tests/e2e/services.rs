@@ -3,7 +3,6 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Instant;
 
 use crate::support::{Collector, Session, or_skip};
 
@@ -35,21 +34,11 @@ fn asked(session: &Session, program: &Path, address: &str) {
     let path = program.to_str().unwrap();
     let recording = session.record(Collector::Bpf, &[path, "ask", address]).unwrap();
     let summary = recording.report("summary", "procedure");
-    let text = |key: &str, row: &serde_json::Map<String, serde_json::Value>| {
-        row.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_owned()
-    };
-    let change = summary.rows().find(|row| text("remedy", row).starts_with("ask earlier"));
+    let change = summary.changes("ask earlier, or several at once").next();
     let change = change.unwrap_or_else(|| panic!("no row in {}", summary.value));
-    assert!(text("text", change).ends_with("in `fetch_price`"), "{change:?}");
+    assert!(change["text"].as_str().unwrap().ends_with("in `fetch_price`"), "{change:?}");
     assert!(summary.value.to_string().contains(address), "{}", summary.value);
-    let seconds = |how: &str| {
-        let begin = Instant::now();
-        let run = session.run(Command::new(program).args([how, address]));
-        assert!(run.status.success(), "{}", run.stderr);
-        begin.elapsed().as_secs_f64()
-    };
-    // The least that others take of either: they only lengthen runs.
-    let least = |how: &str| (0..3).map(|_| seconds(how)).fold(f64::INFINITY, f64::min);
+    let least = |how: &str| session.least_seconds(program, &[how, address]);
     let truth = least("ask") - least("together");
     let most = change["gain_high_seconds"].as_f64().unwrap();
     // Nine of the ten times that the service sleeps need not be waited for, however busy the machine is.

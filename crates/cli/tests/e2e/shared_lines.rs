@@ -2,57 +2,39 @@
 //!
 //! All runs are real-time, so that the two threads have a processor each whatever other programs do.
 
-use std::path::Path;
-use std::process::Command;
-use std::time::Instant;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use crate::support::{Recording, Session, find, is_root, longpole, or_skip};
+use crate::support::{Session, may_be_real_time, or_skip, record_in_real_time, saved_percents};
 
-/// Runs of each version.
-const PAIRS: usize = 5;
+/// Entries about shared lines.
+const REMEDIES: [&str; 2] = ["give each thread a cache line", "give each thread its own"];
 
-fn real_time(program: &Path, place: &str) -> Command {
-    let mut command = Command::new("chrt");
-    command.args(["-r", "1"]).arg(program).arg(place);
-    command
+fn program(session: &Session) -> Result<PathBuf, String> {
+    may_be_real_time()?;
+    session.build("line_of_counters.c", &[])
 }
 
-/// Elapsed time of a run, seconds.
-fn seconds(program: &Path, place: &str) -> f64 {
-    let begin = Instant::now();
-    let output = real_time(program, place).output().unwrap();
-    assert!(output.status.success(), "{output:?}");
-    begin.elapsed().as_secs_f64()
+/// The program with counters at this place.
+fn at<'a>(program: &'a Path, place: &'a str) -> [&'a OsStr; 2] {
+    [program.as_os_str(), place.as_ref()]
 }
 
 /// The change that is about shared lines.
 fn change(session: &Session, program: &Path, place: &str) -> Option<Map<String, Value>> {
-    let path = session.path().join("lines.longpole");
-    let mut command = Command::new("chrt");
-    command.args(["-r", "1"]).arg(longpole().get_program()).args(["record", "-q", "--force", "-o"]);
-    let run = session.run(command.arg(&path).arg("--").arg(program).arg(place));
-    assert!(run.status.success(), "{}{}", run.stdout, run.stderr);
-    let summary = Recording { path, run }.report("summary", "procedure");
-    let remedies = ["give each thread a cache line", "give each thread its own"];
-    let is_it = |row: &&Map<String, Value>| {
-        remedies.iter().any(|&remedy| row.get("remedy").is_some_and(|is| is == remedy))
-    };
-    summary.rows().find(is_it).cloned()
+    let recording = record_in_real_time(session, &["--collector", "bpf"], &at(program, place));
+    let summary = recording.report("summary", "procedure");
+    REMEDIES.into_iter().find_map(|remedy| summary.changes(remedy).next().cloned())
 }
 
 #[test]
 fn counters_in_one_line_are_to_be_spread_out_and_one_counter_to_be_divided() {
     let session = Session::start();
-    or_skip!(find("chrt"));
-    or_skip!(if is_root() { Ok(()) } else { Err("real time needs root".to_owned()) });
-    let program = or_skip!(session.build("line_of_counters.c", &[]));
-    let cases = [("beside", "give each thread a cache line"), ("same", "give each thread its own")];
-    for (place, remedy) in cases {
-        let saved = |_| 100.0 * (1.0 - seconds(&program, "apart") / seconds(&program, place));
-        let mut truths: Vec<f64> = (0..PAIRS).map(saved).collect();
-        truths.sort_by(f64::total_cmp);
+    let program = or_skip!(program(&session));
+    for (place, remedy) in ["beside", "same"].into_iter().zip(REMEDIES) {
+        let truths = saved_percents(&at(&program, "apart"), &at(&program, place));
         let found = change(&session, &program, place).unwrap_or_else(|| panic!("no change for `{place}`"));
         assert_eq!(found["remedy"], remedy, "{found:?}");
         assert_eq!(found["text"], "`counters`", "{found:?}");
@@ -66,8 +48,6 @@ fn counters_in_one_line_are_to_be_spread_out_and_one_counter_to_be_divided() {
 #[test]
 fn counters_in_lines_of_their_own_are_left_alone() {
     let session = Session::start();
-    or_skip!(find("chrt"));
-    or_skip!(if is_root() { Ok(()) } else { Err("real time needs root".to_owned()) });
-    let program = or_skip!(session.build("line_of_counters.c", &[]));
+    let program = or_skip!(program(&session));
     assert_eq!(change(&session, &program, "apart"), None);
 }

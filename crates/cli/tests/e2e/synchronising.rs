@@ -34,10 +34,8 @@ fn calls_of_a_lock_cost_what_the_program_without_them_saves() {
     assert!(share > truth / 2.0 && share < truth + 0.1, "{told}");
 
     let summary = recording.report("summary", "procedure");
-    let advice = |row: &&serde_json::Map<String, serde_json::Value>| {
-        row.get("remedy").is_some_and(|remedy| remedy == "synchronise less often")
-    };
-    let entry = summary.rows().find(advice).unwrap_or_else(|| panic!("{:#}", summary.value["rows"]));
+    let mut entries = summary.changes("synchronise less often");
+    let entry = entries.next().unwrap_or_else(|| panic!("{:#}", summary.value["rows"]));
     assert!(entry["gain_high_seconds"].as_f64() > Some(0.0), "{entry:#?}");
 }
 
@@ -68,36 +66,22 @@ fn calls_are_counted_where_threads_tell_of_them() {
     assert!((share("often") - 100.0 * 30.0 / 35.0).abs() < 10.0, "{:#}", report.value["rows"]);
 }
 
-/// Changes of this kind of a recorded run.
-fn changes(recording: &Recording, remedy: &str) -> Vec<serde_json::Map<String, serde_json::Value>> {
-    let summary = recording.report("summary", "procedure");
-    let is_it = |row: &&serde_json::Map<String, serde_json::Value>| {
-        row.get("remedy").is_some_and(|found| found == remedy)
-    };
-    summary.rows().filter(is_it).cloned().collect()
-}
-
 /// The same program with a lock that lets writers go first is the truth.
 #[test]
 fn a_writer_that_readers_pass_is_to_go_first() {
     let session = Session::start();
     or_skip!(Collector::Bpf.permitted());
     let program = or_skip!(session.build("starved_writer.c", &["-pthread"]));
-    let seconds = |arguments: &[&str]| {
-        let begin = std::time::Instant::now();
-        assert!(session.run(Command::new(&program).args(arguments)).status.success());
-        begin.elapsed().as_secs_f64()
-    };
-    let least = |arguments: &[&str]| (0..3).map(|_| seconds(arguments)).fold(f64::INFINITY, f64::min);
-    let first = least(&["writer"]);
+    let first = session.least_seconds(&program, &["writer"]);
     // How often the readers meet differs from run to run, so the truth is of the recorded one; in a run where they seldom do, or that
     // other programs hold up, there may be no such waits.
     let mut told = Vec::new();
     for _ in 0..3 {
         let recording = session.record_with(&["--quiet", "--collector", "bpf"], &program);
-        let elapsed = recording.report("summary", "procedure").number("recording", "elapsed_seconds");
-        let found = changes(&recording, "let writers go first");
-        let of_lock = found.iter().find(|change| change["text"] == "rwlock config_lock");
+        let summary = recording.report("summary", "procedure");
+        let elapsed = summary.number("recording", "elapsed_seconds");
+        let mut found = summary.changes("let writers go first");
+        let of_lock = found.find(|change| change["text"] == "rwlock config_lock");
         let most = of_lock.map(|change| change["gain_high_seconds"].as_f64().unwrap());
         let truth = elapsed - first;
         told.push((most, truth));
@@ -115,5 +99,5 @@ fn readers_of_a_lock_are_no_starved_writers() {
     or_skip!(Collector::Bpf.permitted());
     let program = or_skip!(session.build("rwlock.c", &["-pthread"]));
     let recording = session.record_with(&["--quiet", "--collector", "bpf"], &program);
-    assert!(changes(&recording, "let writers go first").is_empty());
+    assert_eq!(recording.report("summary", "procedure").changes("let writers go first").count(), 0);
 }

@@ -171,14 +171,7 @@ fn polling_for_a_lock_comes_after_the_work_that_it_waits_for() {
     let (work, polls) = (at("use_device"), at("polling sleep"));
     assert!(work.is_some() && polls.is_none_or(|polls| work < Some(polls)), "{changes:?}");
     let Some(polls) = polls else { return };
-    let seconds = |arguments: &[&str]| {
-        let begin = Instant::now();
-        let run = session.run(std::process::Command::new(&program).args(arguments));
-        assert!(run.status.success(), "{}", run.stderr);
-        begin.elapsed().as_secs_f64()
-    };
-    let least = |arguments: &[&str]| (0..3).map(|_| seconds(arguments)).fold(f64::INFINITY, f64::min);
-    let truth = least(&[]) - least(&["wait"]);
+    let truth = session.least_seconds(&program, &[]) - session.least_seconds(&program, &["wait"]);
     let most = changes[polls]["gain_high_seconds"].as_f64().unwrap();
     assert!(most > 0.9 * truth, "at most {most} s; in truth {truth}");
 }
@@ -191,20 +184,9 @@ fn a_wait_that_only_its_time_limit_ends_is_to_be_signalled() {
     let program = session.build("unsignalled.c", &["-pthread"]).unwrap();
     let recording = session.record_with(&["--quiet", "--collector", "bpf"], &program);
     let summary = recording.report("summary", "procedure");
-    let change = summary
-        .rows()
-        .find(|row| row.get("remedy").is_some_and(|remedy| remedy == "signal it in time"))
-        .expect("the wait has a row");
+    let change = summary.changes("signal it in time").next().expect("the wait has a row");
     assert!(change["text"].as_str().unwrap().ends_with("in `take_item`"), "{change:?}");
-    let seconds = |arguments: &[&str]| {
-        let begin = Instant::now();
-        let run = session.run(std::process::Command::new(&program).args(arguments));
-        assert!(run.status.success(), "{}", run.stderr);
-        begin.elapsed().as_secs_f64()
-    };
-    // The least that others take of either: they only lengthen runs.
-    let least = |arguments: &[&str]| (0..3).map(|_| seconds(arguments)).fold(f64::INFINITY, f64::min);
-    let truth = least(&[]) - least(&["signal"]);
+    let truth = session.least_seconds(&program, &[]) - session.least_seconds(&program, &["signal"]);
     let most = change["gain_high_seconds"].as_f64().unwrap();
     assert!(most > 0.9 * truth && truth > 0.1, "at most {most} s; in truth {truth}");
 }

@@ -24,6 +24,11 @@ impl Answer {
         self.value["rows"].as_array().expect("a report has rows").iter().filter_map(Value::as_object)
     }
 
+    /// The entries of the list of changes that advise this.
+    pub fn changes<'a>(&'a self, remedy: &'a str) -> impl Iterator<Item = &'a Map<String, Value>> {
+        self.rows().filter(move |row| row.get("remedy").is_some_and(|found| found == remedy))
+    }
+
     /// The number `column` of all rows whose `key` column holds `name`, added up; 0 without such a row.
     pub fn sum(&self, key: &str, name: &str, column: &str) -> f64 {
         let rows =

@@ -170,6 +170,17 @@ impl Session {
         run(command.current_dir(self.path()))
     }
 
+    /// Elapsed time of a program that succeeds, seconds: the least of three runs, as others only lengthen them.
+    pub fn least_seconds(&self, program: &Path, arguments: &[&str]) -> f64 {
+        let seconds = |_| {
+            let begin = Instant::now();
+            let run = self.run(Command::new(program).args(arguments));
+            assert!(run.status.success(), "{}", run.stderr);
+            begin.elapsed().as_secs_f64()
+        };
+        (0..3).map(seconds).fold(f64::INFINITY, f64::min)
+    }
+
     /// Records a program to its end. It is an error of the test if that fails; the program's own exit
     /// status is left to the caller. A recording that says of itself that it lost much is made anew: the rings of perf
     /// hold the switches of the whole machine, and others may switch faster than anybody reads.
