@@ -11,7 +11,7 @@ use longpole_record::{
     AccessSource, CollectorChoice, EmulationObstacle, Error, ExitStatus, FinishedRecording, GoingOn,
     LaunchError, Progress, RecordOptions, RecordTarget, StartGate,
 };
-use longpole_recording::{AccessSample, KeptWindow};
+use longpole_recording::{AccessSample, CollectorDescription, KeptWindow};
 use longpole_report::Style;
 
 use crate::arguments::{AccessArgument, AccessShare, CollectorArgument, RecordArgs, SeriesSourceArgument};
@@ -180,7 +180,7 @@ pub fn say_where(recording: &Path) {
 fn notes_of_truncation(finished: &FinishedRecording) -> impl Iterator<Item = &String> {
     let machines = finished.manifest.machines.iter().filter(|_| finished.outcome.truncated);
     let notes = machines.flat_map(|machine| &machine.collector.notes);
-    notes.filter(|note| note.starts_with("the recording ends before the program"))
+    notes.filter(|note| note.starts_with(CollectorDescription::FAILURE))
 }
 
 /// That the agent was wanted and is not in the program.

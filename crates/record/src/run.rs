@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use longpole_event::Time;
-use longpole_recording::ClockReading;
+use longpole_recording::{ClockReading, CollectorDescription};
 
 use crate::agent::Interpreter;
 use crate::assembler::{Assembled, Assembler};
@@ -348,7 +348,7 @@ impl RecordingRun {
         let status = if self.is_launched() && !self.goes_on { self.child.wait().ok() } else { None };
         let others = self.assembler.living();
         if others > 0 && self.is_launched() && !self.truncated {
-            self.notes.push(format!("{others} tasks of the program were still there when it ended"));
+            self.notes.push(format!("{others} {}", CollectorDescription::OUTLIVED));
         }
         if let Some(snapshots) = self.started.snapshots.take() {
             self.notes.extend(snapshots.finish());
@@ -361,7 +361,7 @@ impl RecordingRun {
             self.failure.get_or_insert(describe(&error));
         }
         if let Some(failure) = self.failure {
-            self.notes.push(format!("the recording ends before the program: {failure}"));
+            self.notes.push(format!("{}{failure}", CollectorDescription::FAILURE));
         }
         let RecordingRun { reading, child, signals, waiter, truncated, notes, .. } = self;
         let collector = reading.finish();

@@ -286,6 +286,10 @@ impl CollectorDescription {
     pub const CHROME: &'static str = "chrome";
     /// Name of an imported Perfetto trace.
     pub const PERFETTO: &'static str = "perfetto";
+    /// What the note of a recorder begins with that could not go on: why the recording is shorter than the run.
+    pub const FAILURE: &'static str = "the recording ends before the program: ";
+    /// How the note of a recorder ends that did not wait for all tasks.
+    pub const OUTLIVED: &'static str = "tasks of the program were still there when it ended";
 }
 
 /// The measured cost of collecting on one machine.

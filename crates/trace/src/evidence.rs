@@ -107,11 +107,6 @@ pub struct SourceCounts {
 }
 
 impl Evidence {
-    /// What the note of a recorder begins with that could not go on: why the recording is shorter than the run.
-    pub const FAILURE: &'static str = "the recording ends before the program: ";
-    /// How the note of a recorder ends that did not wait for all tasks.
-    pub const OUTLIVED: &'static str = "tasks of the program were still there when it ended";
-
     /// Whether the run was simulated: its times are virtual, and no figure is estimated.
     #[must_use]
     pub fn is_simulated(&self) -> bool {
@@ -130,13 +125,13 @@ impl Evidence {
     /// Whether the recorder ended with the program's first process while tasks of others were there.
     #[must_use]
     pub fn is_outlived(&self) -> bool {
-        self.notes.iter().any(|note| note.ends_with(Evidence::OUTLIVED))
+        self.notes.iter().any(|note| note.ends_with(CollectorDescription::OUTLIVED))
     }
 
     /// The note of a recorder that could not go on.
     #[must_use]
     pub fn failure(&self) -> Option<&str> {
-        self.notes.iter().map(String::as_str).find(|note| note.starts_with(Evidence::FAILURE))
+        self.notes.iter().map(String::as_str).find(|note| note.starts_with(CollectorDescription::FAILURE))
     }
 
     /// Cost of collecting on the recorded threads as a share of the program's CPU time, percent, where

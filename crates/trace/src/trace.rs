@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use longpole_event::{CallDefinition, MachineId, ProcessId, Time};
-use longpole_recording::{LogName, Manifest, RecordingFolder};
+use longpole_recording::{CollectorDescription, LogName, Manifest, RecordingFolder};
 use rustc_hash::FxHashMap;
 
 use crate::assembly::{evidence_of, planned_calls, run_of, sent_of, tree_of};
@@ -408,7 +408,7 @@ impl Timelines for Trace {
 
 fn reason_of_emptiness(manifest: &Manifest) -> String {
     let mut notes = manifest.machines.iter().flat_map(|machine| &machine.collector.notes);
-    let failure = notes.find(|note| note.starts_with(Evidence::FAILURE));
+    let failure = notes.find(|note| note.starts_with(CollectorDescription::FAILURE));
     match (failure, manifest.outcome) {
         (Some(failure), _) => failure.clone(),
         (None, None) => "the recorder was stopped before it wrote its first events".to_owned(),
