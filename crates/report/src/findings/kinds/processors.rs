@@ -63,15 +63,14 @@ fn answer(basis: &FindingBasis<'_, '_>, finding: &Finding) -> LeadingAnswer {
     let FindingBasis { input, facts, .. } = basis;
     let work = LeadingWork::largest(input, RankedWork::Cpu);
     let own = work.as_ref().map(|work| sentence!["; its CPU time goes to ", work.sentence("it")]);
-    // Where the CPUs were free for much of the run, what there was to do for one of them counts.
-    let ranked = RankedWork::of(facts);
-    if finding.limit == Limit::Processors
-        && ranked != RankedWork::Cpu
-        && let Some(largest) = ranked.largest(input)
-    {
-        return procedure_answer(basis, ranked, largest);
-    }
     if finding.limit == Limit::Processors {
+        // Where the CPUs were free for much of the run, what there was to do for one of them counts.
+        let ranked = RankedWork::of(facts);
+        if ranked != RankedWork::Cpu
+            && let Some(largest) = ranked.largest(input)
+        {
+            return procedure_answer(basis, ranked, largest);
+        }
         let headline = sentence!["The long pole: CPU time. ", reasons::cpu_bound(facts), own, "."];
         let next = vec![LINES, TREE, THREADS];
         let reasons = vec![reasons::ready(facts).unwrap_or_default()];
