@@ -19,7 +19,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::stack::HookFrame;
 
-const WORD: u64 = 8;
+/// Bytes of a word.
+pub const WORD: u64 = 8;
 /// Larger frames without a frame pointer are taken to be small.
 const MOST_WORDS: u64 = 512;
 /// Copies of a return address that are looked at.

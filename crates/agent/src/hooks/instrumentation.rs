@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use longpole_ring::{EntryPlace, RingEventKind, call_event};
 
 use crate::frame;
-use crate::heights::height;
+use crate::heights::{WORD, height};
 use crate::real::NextFunction;
 use crate::stack::HookFrame;
 use crate::thread::CurrentThread;
@@ -77,8 +77,6 @@ fn enter(me: CurrentThread, procedure: u64, site: u64, at: HookFrame) {
         me.with(|area| area.profile.enter(procedure, place(area, (procedure, site), at)));
     }
 }
-
-const WORD: u64 = 8;
 
 #[inline(always)]
 fn place(area: &longpole_ring::Area, (procedure, site): (u64, u64), at: HookFrame) -> EntryPlace {
