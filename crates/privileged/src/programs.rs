@@ -172,7 +172,6 @@ impl KernelPrograms {
             .override_global("callers_only", &u32::from(user != 0), true)
             .override_global("caller_user", &user, true)
             .override_global("caller_group", &group, true)
-            .override_global("watch_stores", &1_u32, true)
             .override_global("accounts_known", &u32::from(has_accounts), true)
             .override_global("known_stacks_mask", &(known_stacks - 1), true)
             .map_max_entries("known_stacks", known_stacks)

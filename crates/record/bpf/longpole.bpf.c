@@ -32,7 +32,6 @@ const volatile s64 preempt_count_from_rq = 0; /* per-CPU variables: __preempt_co
 const volatile s64 cpu_number_from_rq = 0;    /* cpu_number − runqueues; a check of the former */
 const volatile u32 known_stacks_mask = KNOWN_STACKS - 1; /* how many there is room for on a processor: a power of two, less 1 */
 const volatile u32 accounts_known = 0; /* the kernel keeps accounts of its tasks */
-const volatile u32 watch_stores = 0; /* samples come with registers */
 /* A recorder with capabilities of its own sees into tasks of its caller only. */
 const volatile u32 callers_only = 0;
 const volatile u32 caller_user = 0;
@@ -1491,7 +1490,7 @@ int sample(struct sample_context *context)
 		send_python(which, 0, NOT_COUNTED);
 	u32 size = take(context, record, task, kernel);
 	u64 begin = record->head.time;
-	if (!kernel && watch_stores && !is_private(task))
+	if (!kernel && !is_private(task))
 		send_registers(context, ids, begin);
 	if (size <= sizeof(*record))
 		output(record, size, LOST_SAMPLES);

@@ -57,7 +57,7 @@ pub use mapping::{Mapping, Registers};
 pub use maps::{mappings_in, maps_of};
 pub use module::{CodeModule, PROBES};
 pub use perf_map::name_by_perf_map;
-pub use polling::{AccessPlace, PollingCode, PollingPlace};
+pub use polling::{PlaceWords, PollingCode};
 pub use python::{LoopFrames, MappedPython, PythonFiles, PythonLayout, PythonLoop, UnreadablePython};
 pub use spin::{AccessedWord, PolledState, PolledWord};
 pub use symboliser::{NamedAddress, NamedPlace, Symboliser};

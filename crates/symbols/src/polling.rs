@@ -28,20 +28,13 @@ impl PollingFile {
     }
 }
 
-/// The words that waiting code looks at.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PollingPlace {
-    /// Which.
-    pub words: Vec<PolledWord>,
-    /// What has to be added to an address of the file.
-    pub bias: u64,
-}
-
-/// The words that code accesses around a place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AccessPlace {
-    /// Which.
-    pub words: Vec<AccessedWord>,
+/// The words of memory that the code around a place is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlaceWords {
+    /// Where a thread that is found there waits: those that it looks at.
+    pub polled: Vec<PolledWord>,
+    /// Where it works: those that it accesses.
+    pub accessed: Vec<AccessedWord>,
     /// What has to be added to an address of the file.
     pub bias: u64,
 }
@@ -54,18 +47,11 @@ pub struct PollingCode {
 }
 
 impl PollingCode {
-    /// Of a thread of the process at this address, in this mapping; `None` where it does not wait, or no word is known.
-    pub fn place(&mut self, pid: u32, mapping: &Mapping, address: u64) -> Option<PollingPlace> {
-        let (file, inside) = self.file(pid, mapping, address)?;
-        let words = file.spins.polled(&file.image, &file.functions, inside);
-        (!words.is_empty()).then(|| PollingPlace { words, bias: address.wrapping_sub(inside) })
-    }
-
-    /// What a thread of the process accesses at this address, in this mapping; `None` where it waits there, or nothing is known.
-    pub fn accesses(&mut self, pid: u32, mapping: &Mapping, address: u64) -> Option<AccessPlace> {
-        let (file, inside) = self.file(pid, mapping, address)?;
-        let words = file.spins.accessed(&file.image, &file.functions, inside);
-        (!words.is_empty()).then(|| AccessPlace { words, bias: address.wrapping_sub(inside) })
+    /// Of a thread of the process at this address, in this mapping; none where nothing is known.
+    pub fn words(&mut self, pid: u32, mapping: &Mapping, address: u64) -> PlaceWords {
+        let Some((file, inside)) = self.file(pid, mapping, address) else { return PlaceWords::default() };
+        let (polled, accessed) = file.spins.words(&file.image, &file.functions, inside);
+        PlaceWords { polled, accessed, bias: address.wrapping_sub(inside) }
     }
 
     /// The mapping's file, and the address there.

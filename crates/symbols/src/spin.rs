@@ -110,27 +110,26 @@ impl Spins {
         self.functions.get_mut(&range.start).expect("it is in there now")
     }
 
-    /// The words that a thread looks at which is found at the address, and waits there.
-    pub fn polled(&mut self, image: &Image, functions: &Functions, address: u64) -> Vec<PolledWord> {
-        if self.at(image, functions, address) != BusyWaiting::Spins {
-            return Vec::new();
-        }
+    /// The words that a thread looks at which is found at the address, where it waits there; else those that it accesses.
+    pub fn words(
+        &mut self,
+        image: &Image,
+        functions: &Functions,
+        address: u64,
+    ) -> (Vec<PolledWord>, Vec<AccessedWord>) {
+        let waiting = self.at(image, functions, address);
         let known = functions.range_of(address).and_then(|range| self.functions.get(&range.start));
-        let Some(Loops { function, small, .. }) = known else { return Vec::new() };
-        let Some(here) = function.index_of_byte(address) else { return Vec::new() };
-        let around = small.iter().filter(|found| found.has(here));
-        let words = around.map(|found| polled_words(function, found));
-        words.into_iter().find(|words| !words.is_empty()).unwrap_or_default()
-    }
-
-    /// The words that a thread accesses around the address where it is found; none where it only waits there.
-    pub fn accessed(&mut self, image: &Image, functions: &Functions, address: u64) -> Vec<AccessedWord> {
-        if self.at(image, functions, address) != BusyWaiting::Work {
-            return Vec::new();
+        let Some(Loops { function, small, .. }) = known else { return Default::default() };
+        let Some(here) = function.index_of_byte(address) else { return Default::default() };
+        match waiting {
+            BusyWaiting::Spins => {
+                let around = small.iter().filter(|found| found.has(here));
+                let words = around.map(|found| polled_words(function, found));
+                (words.into_iter().find(|words| !words.is_empty()).unwrap_or_default(), Vec::new())
+            }
+            BusyWaiting::Work => (Vec::new(), accessed_words(function, here)),
+            BusyWaiting::MayWait | BusyWaiting::Polls => Default::default(),
         }
-        let known = functions.range_of(address).and_then(|range| self.functions.get(&range.start));
-        let Some(Loops { function, .. }) = known else { return Vec::new() };
-        function.index_of_byte(address).map(|here| accessed_words(function, here)).unwrap_or_default()
     }
 }
 

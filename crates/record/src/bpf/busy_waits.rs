@@ -22,7 +22,7 @@ use longpole_symbols::{PolledState, PolledWord};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::sampled_code::SampledPlace;
-use super::wire::{ThreadRegisters, WatchedStore};
+use super::wire::{STACK_POINTER, ThreadRegisters, WatchedStore};
 use crate::raw::{KernelTask, RawEvent, RawKind, RawMark, RawPrimitive, RawStack};
 
 /// Rounds in which a processor may see that many, before the word is left alone.
@@ -31,8 +31,6 @@ const MOST_FULL_ROUNDS: u32 = 3;
 const IDLE_NANOSECONDS: u64 = 1_000_000_000;
 /// Mean intervals of samples after which the next look at a spinning thread is no longer waited for.
 const LONGEST_WAIT: u64 = 8;
-/// Its number among the registers.
-const STACK_POINTER: usize = 4;
 
 /// A word of a process.
 type WatchKey = (u32, WatchedMemory);
@@ -298,11 +296,10 @@ impl BusyWaits {
         if self.watches.is_empty() || self.is_stopped {
             return None;
         }
-        let Some(place) = &place.polls else { return Some(Vec::new()) };
         let read = |address| read_pointer(of.task.pid, address);
-        let state = PolledState { registers: &of.general, bias: place.bias, read: &read };
+        let state = PolledState { registers: &of.general, bias: place.words.bias, read: &read };
         let word = |word: &PolledWord| Some(WatchedMemory::around(word.address(&state)?, word.bytes));
-        place.words.iter().map(word).collect()
+        place.words.polled.iter().map(word).collect()
     }
 
     /// A process is gone, or runs another program.

@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use longpole_symbols::{AccessPlace, Mapping, PollingCode, PollingPlace, maps_of};
+use longpole_symbols::{Mapping, PlaceWords, PollingCode, maps_of};
 use rustc_hash::FxHashMap;
+
+use super::libraries;
 
 /// Places in code that are looked at in a round; a first look takes up to a millisecond.
 const NEW_PLACES: u32 = 8;
 
-/// A place in the code of a process: what a thread does that is found there.
-#[derive(Clone, Debug, Default)]
+/// A place in the code of a process.
+#[derive(Debug, Default)]
 pub(super) struct SampledPlace {
-    /// Where it waits by looking at words.
-    pub(super) polls: Option<Arc<PollingPlace>>,
-    /// Else what it accesses.
-    pub(super) accesses: Option<Arc<AccessPlace>>,
+    /// What a thread that is found there waits for or accesses. What the C library accesses is left out: its locks are told by themselves.
+    pub(super) words: PlaceWords,
     /// The file.
     pub(super) mapping: Option<Arc<Mapping>>,
 }
@@ -48,11 +48,12 @@ impl SampledCode {
             let maps = maps_of(pid).ok()?.into_iter().map(Arc::new).collect();
             self.maps.insert(pid, maps);
         }
-        let mapping = mapping_at(&self.maps[&pid], ip).cloned();
-        let Some(of) = &mapping else { return Some(SampledPlace::default()) };
-        let polls = self.code.place(pid, of, ip).map(Arc::new);
-        let accesses = if polls.is_none() { self.code.accesses(pid, of, ip).map(Arc::new) } else { None };
-        Some(SampledPlace { polls, accesses, mapping })
+        let Some(mapping) = mapping_at(&self.maps[&pid], ip) else { return Some(SampledPlace::default()) };
+        let mut words = self.code.words(pid, mapping, ip);
+        if libraries::is_c_library(&mapping.path) {
+            words.accessed.clear();
+        }
+        Some(SampledPlace { words, mapping: Some(mapping.clone()) })
     }
 
     /// A process is gone, or runs another program.

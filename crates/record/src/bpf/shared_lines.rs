@@ -13,12 +13,11 @@ use std::sync::Arc;
 
 use longpole_event::Time;
 use longpole_recording::{LineUser, SharedLine, SharedLineSamples};
-use longpole_symbols::{AccessPlace, CodeModule, Mapping, PolledState, Symboliser, name_variables};
+use longpole_symbols::{CodeModule, Mapping, PlaceWords, PolledState, Symboliser, name_variables};
 use rustc_hash::FxHashMap;
 
-use super::libraries;
 use super::sampled_code::SampledPlace;
-use super::wire::ThreadRegisters;
+use super::wire::{STACK_POINTER, ThreadRegisters};
 
 /// Bytes of a line.
 const LINE: u64 = 64;
@@ -36,8 +35,6 @@ const TOGETHER: u64 = 3;
 const FEWEST_SAMPLES: u64 = 8;
 /// Above the stack pointer so many bytes are taken for the thread's own stack.
 const OWN_STACK: u64 = 256 << 10;
-/// Its number among the registers.
-const STACK_POINTER: usize = 4;
 
 /// A line of a process.
 #[derive(Debug, Default)]
@@ -88,7 +85,7 @@ pub(super) struct LineWatch {
 struct LineSample<'a> {
     of: &'a ThreadRegisters,
     cpu: u16,
-    place: &'a AccessPlace,
+    words: &'a PlaceWords,
     mapping: &'a Arc<Mapping>,
 }
 
@@ -106,11 +103,8 @@ impl LineWatch {
 
     /// A sample found a thread of a program's own code.
     pub(super) fn see(&mut self, of: &ThreadRegisters, cpu: u16, place: &SampledPlace) {
-        let (Some(accesses), Some(mapping)) = (&place.accesses, &place.mapping) else { return };
-        if libraries::is_c_library(&mapping.path) {
-            return;
-        }
-        let sample = LineSample { of, cpu, place: accesses, mapping };
+        let Some(mapping) = &place.mapping else { return };
+        let sample = LineSample { of, cpu, words: &place.words, mapping };
         for (line, bytes) in sample.lines() {
             self.access(line, bytes, &sample);
         }
@@ -184,10 +178,10 @@ impl LineSample<'_> {
     /// The lines that are accessed, with the bytes that are read and written.
     fn lines(&self) -> Vec<(u64, (u64, u64))> {
         let general = &self.of.general;
-        let state = PolledState { registers: general, bias: self.place.bias, read: &|_| None };
+        let state = PolledState { registers: general, bias: self.words.bias, read: &|_| None };
         let stack = general[STACK_POINTER];
         let mut lines: Vec<(u64, (u64, u64))> = Vec::new();
-        for access in &self.place.words {
+        for access in &self.words.accessed {
             let Some(address) = access.word.address(&state) else { continue };
             if address < LINE || address.wrapping_sub(stack) < OWN_STACK {
                 continue;
@@ -208,7 +202,7 @@ impl LineSample<'_> {
 
 impl KnownLine {
     fn count_place(&mut self, sample: &LineSample<'_>) {
-        let bias = sample.place.bias;
+        let bias = sample.words.bias;
         let address = sample.of.ip.wrapping_sub(bias);
         let same =
             |place: &&mut LinePlace| place.address == address && place.mapping.path == sample.mapping.path;
@@ -299,8 +293,7 @@ mod tests {
                 path: "/nowhere".into(),
                 build_id: Vec::new(),
             });
-            let place = AccessPlace { words: Vec::new(), bias: 0 };
-            let sample = LineSample { of: &of, cpu, place: &place, mapping: &mapping };
+            let sample = LineSample { of: &of, cpu, words: &PlaceWords::default(), mapping: &mapping };
             self.0.count();
             self.0.access(0x4000 / LINE, bytes, &sample);
         }

@@ -81,6 +81,9 @@ pub(crate) struct ThreadRegisters {
     pub(crate) general: [u64; 16],
 }
 
+/// The stack pointer's number among the general registers.
+pub(super) const STACK_POINTER: usize = 4;
+
 /// A store into a watched word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WatchedStore {
