@@ -5,8 +5,6 @@ use std::collections::BTreeSet;
 use longpole_event::ProcessId;
 use longpole_trace::{Evidence, Program};
 
-use crate::quantity::count_of;
-
 /// That the program did not end by itself.
 pub(crate) fn ended_by_signal(evidence: &Evidence) -> Option<String> {
     let signal = evidence.killed_by?;
@@ -25,13 +23,17 @@ pub(crate) fn outlived(program: &Program, evidence: &Evidence) -> Option<String>
     let alive = program.threads.iter().filter(|thread| thread.end.is_none()).map(|thread| thread.process);
     let alive: BTreeSet<ProcessId> = alive.filter(|&process| process != ProcessId(0)).collect();
     let first = *alive.first().filter(|_| evidence.is_outlived() && program.machines.len() == 1)?;
-    let them = count_of(alive.len() as u64, "process");
-    let is = if alive.len() == 1 { "was" } else { "were" };
     let name = program.processes[first.index()].label();
-    Some(format!(
-        "{them} of the program {is} still there when its first process ended, and the recording with it ({name}): what came \
-         after that is not in the answer; let the program wait for them, or record them by --pid"
-    ))
+    Some(match alive.len() {
+        1 => format!(
+            "1 process of the program ({name}) was still there when its first one ended, which ended the recording: what it did \
+             then is not in the answer; let the program wait for it, or record it by --pid"
+        ),
+        several => format!(
+            "{several} processes of the program ({name} and others) were still there when its first one ended, which ended the \
+             recording: what they did then is not in the answer; let the program wait for them, or record them by --pid"
+        ),
+    })
 }
 
 /// Signals that a program brings on itself: `SIGILL`, `SIGTRAP`, `SIGABRT`, `SIGBUS`, `SIGFPE`, `SIGSEGV`, `SIGSYS`.

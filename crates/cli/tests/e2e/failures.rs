@@ -45,6 +45,20 @@ fn the_exit_status_of_the_program_is_passed_on() {
 }
 
 #[test]
+fn processes_that_outlive_the_first_one_are_told() {
+    let session = Session::start();
+    let told = |script: &str| {
+        let recording = record_shell(&session, script)?;
+        Ok::<_, String>(recording.report("summary", "procedure").value["evidence"]["notes"].to_string())
+    };
+    // It ends with the test's session.
+    let outlived = or_skip!(told("sleep 20 & sleep 0.2"));
+    assert!(outlived.contains("1 process of the program (sleep 20) was still there"), "{outlived}");
+    let whole = or_skip!(told("sleep 0.1 & wait"));
+    assert!(!whole.contains("was still there when its first one ended"), "{whole}");
+}
+
+#[test]
 fn a_program_killed_by_a_signal_gives_128_and_the_signal() {
     let session = Session::start();
     let recording = or_skip!(record_shell(&session, "kill -TERM $$"));

@@ -112,6 +112,16 @@ fn a_crowded_program_is_bound_by_the_processors() {
 }
 
 #[test]
+fn a_crowd_at_the_begin_of_a_serial_run_is_not_bound_by_the_processors() {
+    // The lack of processors is the largest change: each procedure has one column.
+    let drawing = "cpus 2\nmain ------ABCDEFGHIJKL\nx MNOPQR____________\ny STUVWX____________";
+    let said = said(&DrawnRun::of(drawing));
+    assert_eq!(said.advice, Some(Advice::MoreProcessors), "{}", said.headline);
+    assert!(!said.headline.contains("CPU-bound"), "{}", said.headline);
+    assert!(said.headline.contains("of the critical path"), "{}", said.headline);
+}
+
+#[test]
 fn a_program_whose_processors_others_use_waits_for_them() {
     let drawing = "cpus 2\nC = compute\nD = drain\nmain CC------CC------DD------DD------CC------";
     let start =
