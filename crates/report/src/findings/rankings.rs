@@ -238,7 +238,7 @@ pub(super) const RULES: &[RankingRule] = &[
         leads: true,
         holds: |situation| matches!(situation.limit, Some(Limit::Pinning | Limit::OtherPrograms)),
         sentence: |_| {
-            "Follow CPU time (profile): other programs, a quota or pinning made the run longer, and CPU time does not depend on them.".into()
+            "Follow CPU time (profile): waits for a CPU made the run longer, and CPU time does not depend on them.".into()
         },
         says: &[
             (Profile, Follow, "CPU time does not depend on other programs"),
