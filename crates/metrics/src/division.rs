@@ -14,7 +14,8 @@
 //! Whether a stratum is large enough is decided by its exact time, never by the samples it got: a stratum that got few by
 //! chance would else give its time away exactly then. One that got none takes the shares of what it would be pooled into.
 //!
-//! Parts add up: a thread's time in a pool is divided by the pool's shares, rounded so that no nanosecond is lost.
+//! Parts add up: a thread's time in a pool is divided by the pool's shares, rounded so that no nanosecond is lost. Where threads and
+//! paths are very many, each thread gets few of them ([`crate::share_draws`]).
 
 use std::collections::BTreeMap;
 
@@ -31,6 +32,7 @@ use crate::pieces::{Ground, StratumCell};
 use crate::precision::{Precision, SampledPool};
 use crate::probe_effect::{self, Splits};
 use crate::strata::{Collected, Products, SampleTally, Stratum, WeightSums};
+use crate::share_draws::{RunningShares, ShareDraws};
 use crate::stratum_groups::{GroupKey, RANKS, StratumFamilies, begin_alike, group_key};
 use crate::timer_check::TimerCheck;
 
@@ -240,6 +242,7 @@ impl<'a> Division<'a> {
     /// The time of each thread at each path, in the order of both.
     pub fn divided(&self) -> Vec<((ThreadId, PathId), Divided)> {
         let mut divided = Vec::new();
+        let mut draws = self.draws();
         let mut place = vec![usize::MAX; self.pools.len()];
         for parts in self.collected.parts.chunk_by(|one, other| one.0 == other.0) {
             let mut wholes: Vec<(usize, Whole)> = Vec::new();
@@ -257,13 +260,25 @@ impl<'a> Division<'a> {
             let mut of_thread: FxHashMap<PathId, Divided> = FxHashMap::default();
             for (pool, whole) in wholes {
                 place[pool] = usize::MAX;
-                divide(&self.pools[pool], &whole, &mut of_thread);
+                let shares = &self.pools[pool].shares;
+                let drawn = draws.draw(pool, shares, whole.memberships.iter().sum());
+                divide(drawn.as_deref().unwrap_or(shares), &whole, &mut of_thread);
             }
             let mut of_thread: Vec<_> = of_thread.into_iter().collect();
             of_thread.sort_unstable_by_key(|&(path, _)| path);
             divided.extend(of_thread.into_iter().map(|(path, part)| ((parts[0].0, path), part)));
         }
         divided
+    }
+
+    /// How finely the time of threads is divided.
+    fn draws(&self) -> ShareDraws {
+        let parts = |&(_, stratum, _): &(_, u32, _)| {
+            self.pools[self.of[stratum as usize]].shares.len() as u64
+        };
+        let parts = self.collected.parts.iter().map(parts).sum();
+        let time = self.collected.parts.iter().map(|&(_, _, time)| time).sum();
+        ShareDraws::new(self.pools.len(), parts, time)
     }
 
     /// What sweeps that follow threads through time are told of the division.
@@ -346,11 +361,11 @@ struct Whole {
 }
 
 /// Divides a thread's time in a pool among paths.
-fn divide(pool: &SharePool, whole: &Whole, divided: &mut FxHashMap<PathId, Divided>) {
+fn divide(shares: &RunningShares, whole: &Whole, divided: &mut FxHashMap<PathId, Divided>) {
     let up_to = |time: u64, share: f64| (time as f64 * share).round() as u64;
     let (mut given, mut given_npt) = (0.0, 0.0);
     let mut terms: Vec<(u32, u64)> = Vec::new();
-    for &(path, share, share_npt) in &pool.shares {
+    for &(path, share, share_npt) in shares {
         let by_membership = whole.memberships.map(|time| up_to(time, share) - up_to(time, given));
         let of_level = |(level, time)| (level, up_to(time, share_npt) - up_to(time, given_npt));
         terms.clear();

@@ -62,6 +62,7 @@ pub mod registry;
 mod replay;
 mod row_replays;
 mod rows;
+mod share_draws;
 mod source_lines;
 mod spin_costs;
 mod spin_ends;
