@@ -15,6 +15,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 const MOST_MARKS: usize = 1024;
 /// Streams whose position is known; beyond, those that were not used for longest are forgotten.
 const MOST_STREAMS: usize = 200_000;
+/// Threads from which on those that have ended are forgotten before the next checkpoint, too.
+const MANY_THREADS: usize = 2048;
 
 /// One thread.
 #[derive(Debug)]
@@ -40,6 +42,8 @@ pub(super) struct ThreadsNow {
     threads: BTreeMap<ThreadId, ThreadNow>,
     /// By channel: where its last write ended, and the segment that says so.
     streams: FxHashMap<u64, (u64, u32)>,
+    /// Threads after the last time that ended ones were forgotten.
+    left: usize,
 }
 
 impl ThreadsNow {
@@ -49,6 +53,9 @@ impl ThreadsNow {
         if let EventKind::Start { creator, stack } = kind {
             let begin = EventKind::Continue { creator, stack, is_alive: true };
             self.threads.insert(event.thread, ThreadNow::new(begin));
+            if self.threads.len() > MANY_THREADS.max(2 * self.left) {
+                self.forget_ended();
+            }
             return;
         }
         if let EventKind::Write { channel, position, bytes } = kind {
@@ -114,6 +121,7 @@ impl ThreadsNow {
             }
         }
         self.threads.retain(|thread, _| needed.contains(thread));
+        self.left = self.threads.len();
     }
 }
 
@@ -186,5 +194,27 @@ impl ThreadNow {
 fn push(kinds: &mut Vec<EventKind>, kind: EventKind) {
     if kinds.len() < MOST_MARKS {
         kinds.push(kind);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_that_end_take_no_memory_for_long() {
+        let mut now = ThreadsNow::default();
+        let mut tell = |thread: u32, kind| {
+            now.follow(&Event { time: Time::ZERO, cpu: 0, thread: ThreadId(thread), kind });
+            now.threads.len()
+        };
+        let mut most = tell(0, EventKind::Start { creator: None, stack: None });
+        for thread in 1..20_000 {
+            most = most.max(tell(thread, EventKind::Start { creator: Some(ThreadId(0)), stack: None }));
+            tell(thread, EventKind::Exit);
+        }
+        assert!(most <= MANY_THREADS + 1, "{most}");
+        now.forget_ended();
+        assert_eq!(now.threads.len(), 1);
     }
 }

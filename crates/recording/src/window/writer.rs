@@ -21,7 +21,7 @@ const CHUNKS: u64 = 4;
 /// No segment is shorter, nanoseconds.
 const SHORTEST: u64 = 20_000_000;
 /// Definitions from which on those that are not needed are forgotten.
-const MANY_DEFINITIONS: usize = 1 << 18;
+const MANY_DEFINITIONS: usize = 1 << 16;
 
 /// Where segments are written.
 #[derive(Clone, Debug)]
