@@ -22,6 +22,11 @@
 //! after its last one ended. So the length is the elapsed time of the run. A spin is a wait like others: where nobody is
 //! known to have ended it, it weighs its time.
 //!
+//! ```text
+//!   T1  AAAA....AAAA....mmmm        T1 sleeps, and has m from 16 on; T2 asks for m at 17 and gets it at 20. Both paths to 20
+//!   T2  BBBBBBBBBBBBBBBBB...BB      are as long. That of T2 to 17 and what T1 did since is taken: exclusion is no order, and the
+//! ```                               sleeps of T1 hold nobody up.
+//!
 //! Time: constant per item, apart from collecting hops, which is amortised. Memory: a few numbers per thread, the
 //! newest 256 changes of L per live thread (a message that was sent before them is not followed, nor one that
 //! arrives long after its sender ended), and the hops that lead to live threads.
@@ -77,6 +82,8 @@ struct PathThread {
     life: PathThreadLife,
     begin: Time,
     state: State,
+    /// Since the path came to it, it waited and nothing recorded ended that.
+    has_slept: bool,
     line: LengthLine,
     past: VecDeque<LengthLine>,
 }
@@ -86,6 +93,7 @@ impl PathThread {
         life: PathThreadLife::NotBegun,
         begin: Time::ZERO,
         state: State::Absent,
+        has_slept: false,
         line: LengthLine {
             since: Time::ZERO,
             length: 0,
@@ -269,6 +277,7 @@ impl Sweep for PathSearch {
             before == State::Absent || matches!(before, State::Blocked(_)) && state != State::Absent;
         if weighs_waits && wait_ends {
             // No dependence has explained the wait up to now, else this is already so.
+            lane.has_slept |= length < time.nanoseconds();
             length = time.nanoseconds();
         }
         let (life, line) = (lane.life, lane.line);
@@ -318,9 +327,19 @@ impl Sweep for PathSearch {
             Weight::Elapsed => lane.waits() && offered >= time.nanoseconds(),
         };
         if wins {
+            let asked = lane.line;
             let hand_off = PathHandOff { parent: from.hand_off, source, left: source_time, arrived: time };
-            let hand_off = self.path_hand_offs.push(hand_off);
-            let grows = lane.line.grows;
+            let hand_off = if self.weight == Weight::Elapsed
+                && self.lanes[source.index()].has_slept
+                && self.hand_offs.is_exclusion(&dependence)
+            {
+                self.path_hand_offs.push_since(hand_off, (thread, asked.since, asked.hand_off))
+            } else {
+                self.path_hand_offs.push(hand_off)
+            };
+            let lane = &mut self.lanes[thread.index()];
+            lane.has_slept = false;
+            let grows = asked.grows;
             lane.change(LengthLine { since: time, length: offered, grows, reached: time, hand_off });
             if self.path_hand_offs.is_full() {
                 self.collect(time);
@@ -447,6 +466,16 @@ mod tests {
         let drawn = Drawn::new("T1 AAjjjA\nT2 __BBB_\nT1@2 -> T2 create\nT2@5 -> T1 join");
         assert_eq!(drawn.analysis.critical_cpu.length, 6);
         assert_eq!(drawn.path(), [piece("T1", 0, 2), piece("T2", 2, 5), piece("T1", 5, 6)]);
+    }
+
+    #[test]
+    fn what_a_sleeper_did_before_a_lock_was_asked_for_explains_no_wait_for_it() {
+        let sleeps = "1 = mutex m\nT1 AAAA....AAAA....AAAA\nT2 BBBBBBBBBBBBBBBBB111BB\nT1@20 -> T2 unlock";
+        let drawn = Drawn::new(sleeps);
+        assert_eq!(drawn.elapsed_path(), [piece("T2", 0, 17), piece("T1", 17, 20), piece("T2", 20, 22)]);
+        // A signal has an order: without the sleeps it would have come earlier.
+        let drawn = Drawn::new(&sleeps.replace("mutex", "condition").replace("unlock", "signal"));
+        assert_eq!(drawn.elapsed_path(), [piece("T1", 0, 20), piece("T2", 20, 22)]);
     }
 
     #[test]

@@ -29,7 +29,7 @@ use longpole_graph::sweep;
 use longpole_trace::{ObjectId, ObjectKind, PathId, Paths, Program, Timelines, Unfolded};
 use rustc_hash::FxHashMap;
 
-use crate::analysis::{Analysis, By, CriticalPath, MetricOptions, Node, NodeRow, Weight};
+use crate::analysis::{Analysis, By, CriticalPath, Measures, MetricOptions, Node, NodeRow, Weight};
 use crate::lanes::Lanes;
 use crate::lookahead::LaneLookahead;
 use crate::marks::{Mark, ObjectMark, Rules};
@@ -94,8 +94,8 @@ impl NodeLanes {
             })
         };
         let is_same = row.own == row.inclusive;
-        let own = row.own.critical(weight) > 0;
-        let inclusive = row.inclusive.critical(weight) > 0;
+        let own = can_gain(&row.own, weight) > 0;
+        let inclusive = can_gain(&row.inclusive, weight) > 0;
         let (zeroing, slack) = (lane(own), lane(own));
         NodeLanes {
             zeroing,
@@ -297,13 +297,22 @@ fn candidates<T: Timelines>(
     rows.retain(|row| row.inclusive.running > 0);
     let all = rows.len();
     // Zero gains are known without a lane.
-    rows.retain(|row| match row.inclusive.critical(of.weight) {
+    rows.retain(|row| match can_gain(&row.inclusive, of.weight) {
         0 => true,
         time => time as f64 >= smallest,
     });
     let left_out = all - rows.len();
     let candidate = |row: NodeRow| GainCandidate { node: row.node, row: Some(row), objects: Vec::new() };
     (rows.into_iter().map(candidate).collect(), left_out)
+}
+
+/// What can be gained at most, nanoseconds: by CPU weight no more than lies on the path. By elapsed weight the path follows holders of a lock
+/// only since it was asked for, and the graph all of what they did.
+fn can_gain(measures: &Measures, weight: Weight) -> u64 {
+    match weight {
+        Weight::Cpu => measures.critical_cpu,
+        Weight::Elapsed => measures.running,
+    }
 }
 
 /// As many at a time as have at most so many lanes.

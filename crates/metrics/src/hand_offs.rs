@@ -6,7 +6,9 @@
 //! ```
 //! Exclusion is not order. Yet where a lock is held for much of the run, its holds queue behind each other in any order, and
 //! recorded hand-offs say more than none: they are arcs from a third of the run on. Tables of waits and of those who
-//! caused them know no such rule, nor does the critical path by elapsed time: they say what happened.
+//! caused them know no such rule, nor does the critical path by elapsed time: they say what happened. Of the two paths that
+//! come to the end of such a wait, both as long as the run is old, the latter takes the one that asked for the lock, and from then on
+//! what the holders did.
 //!
 //! Where tokens say which signal of a condition each thread goes on by, wakes are no arcs either: who was woken may have come
 //! too late for the item of that signal, and have waited on for another.
@@ -24,6 +26,8 @@ const BUSY: f64 = 1.0 / 3.0;
 pub(crate) struct HandOffs {
     /// Objects whose hand-offs are no arcs.
     are_none: Vec<bool>,
+    /// Objects that exclude others while one has them.
+    exclude: Vec<bool>,
 }
 
 impl HandOffs {
@@ -35,7 +39,16 @@ impl HandOffs {
             objects.signals(id) == Signals::Numbered
                 || order == Order::Busy && object.kind.excludes() && !is_busy
         };
-        HandOffs { are_none: objects.all().iter().enumerate().map(are_none).collect() }
+        HandOffs {
+            are_none: objects.all().iter().enumerate().map(are_none).collect(),
+            exclude: objects.all().iter().map(|object| object.kind.excludes()).collect(),
+        }
+    }
+
+    /// Whether the thread waited for another one to give back what only one can have.
+    pub fn is_exclusion(&self, dependence: &Dependence) -> bool {
+        let excludes = |object: ObjectId| self.exclude.get(object.index()).copied().unwrap_or(false);
+        dependence.object.is_some_and(excludes)
     }
 
     /// Whether the dependence is an arc.

@@ -10,6 +10,9 @@
 
 use longpole_event::{ThreadId, Time};
 
+/// Hops within one wait that are followed; of longer chains all of the path is taken.
+const MOST_SINCE: usize = 64;
+
 /// A hop of [`PathHandOffs`], or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PathHandOffId(u32);
@@ -61,6 +64,42 @@ impl PathHandOffs {
         );
         self.path_hand_offs.push(hand_off);
         id
+    }
+
+    /// Adds a hop to a path that is on thread `own.0` up to `own.1`, where it came by the hop `own.2`, and follows the hop's own path from
+    /// then on only.
+    ///
+    /// ```text
+    ///   T1  ======a               the hop: T3 comes from T2 at c, which came from T1 at a
+    ///   T2        ====c
+    ///   T3  ====b     ===         since b: T3, T1 from b to a, T2 from a to c, T3
+    /// ```
+    pub fn push_since(
+        &mut self,
+        hand_off: PathHandOff,
+        (own, since, by): (ThreadId, Time, PathHandOffId),
+    ) -> PathHandOffId {
+        let mut hops = vec![hand_off];
+        while let Some(&hop) = self.get(hops[hops.len() - 1].parent)
+            && hop.arrived > since
+        {
+            hops.push(hop);
+            if hops.len() > MOST_SINCE {
+                return self.push(hand_off);
+            }
+        }
+        let first = hops[hops.len() - 1];
+        let came = PathHandOff { parent: by, source: own, left: since, arrived: since };
+        let mut parent = if first.left > since && first.source != own {
+            self.push(came)
+        } else {
+            let direct = hops.pop().map_or(since, |hop| hop.arrived);
+            self.push(PathHandOff { arrived: direct, ..came })
+        };
+        for hop in hops.into_iter().rev() {
+            parent = self.push(PathHandOff { parent, ..hop });
+        }
+        parent
     }
 
     /// The hop, if there is one.
@@ -117,6 +156,41 @@ impl PathHandOffs {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn at(time: u64) -> Time {
+        Time::from_nanoseconds(time)
+    }
+
+    /// What a path is on, from its end: threads and when they were left.
+    fn followed(all: &PathHandOffs, mut id: PathHandOffId) -> Vec<(u32, u64, u64)> {
+        let mut found = Vec::new();
+        while let Some(hop) = all.get(id) {
+            found.push((hop.source.0, hop.left.nanoseconds(), hop.arrived.nanoseconds()));
+            id = hop.parent;
+        }
+        found
+    }
+
+    #[test]
+    fn a_path_since_a_request_follows_the_others_from_then_on_only() {
+        let mut all = PathHandOffs::default();
+        let hop = |parent, source, left, arrived| PathHandOff {
+            parent,
+            source: ThreadId(source),
+            left: at(left),
+            arrived: at(arrived),
+        };
+        let early = all.push(hop(PathHandOffId::NONE, 9, 2, 2));
+        let within = all.push(hop(early, 1, 8, 8));
+        let own = all.push(hop(PathHandOffId::NONE, 7, 3, 3));
+        let last = hop(within, 2, 10, 10);
+        // T3 asked at 5: up to then its own path, then T1 until 8, T2 until 10.
+        let found = all.push_since(last, (ThreadId(3), at(5), own));
+        assert_eq!(followed(&all, found), [(2, 10, 10), (1, 8, 8), (3, 5, 5), (7, 3, 3)]);
+        // A message that was sent before the request.
+        let found = all.push_since(hop(early, 2, 4, 10), (ThreadId(3), at(5), own));
+        assert_eq!(followed(&all, found), [(3, 5, 10), (7, 3, 3)]);
+    }
 
     fn hand_off(parent: PathHandOffId, at: u64) -> PathHandOff {
         let at = Time::from_nanoseconds(at);

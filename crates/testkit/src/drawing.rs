@@ -164,6 +164,7 @@ fn kind_of(word: &str) -> Option<DependenceKind> {
         "barrier" => DependenceKind::Barrier,
         "post" => DependenceKind::Post,
         "message" => DependenceKind::Message,
+        "stop" => DependenceKind::Stop,
         "wake" => DependenceKind::Wake,
         _ => return None,
     })

@@ -95,6 +95,7 @@ pub fn kind_name(kind: DependenceKind) -> &'static str {
         DependenceKind::Barrier => "barrier",
         DependenceKind::Post => "post",
         DependenceKind::Message => "message",
+        DependenceKind::Stop => "stop",
         DependenceKind::Wake => "wake",
     }
 }

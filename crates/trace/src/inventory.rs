@@ -135,7 +135,7 @@ impl Inventory {
             }
             _ => {}
         }
-        self.dependences.take(event.thread, event.kind);
+        self.dependences.take(event);
         if let EventKind::Owner { owner } = event.kind {
             self.owners.push((event.time, event.thread, owner));
             return;

@@ -46,6 +46,7 @@ mod read_ahead;
 mod spin_tails;
 mod stacks;
 mod state;
+mod stops;
 mod stored;
 mod stream;
 mod subject;

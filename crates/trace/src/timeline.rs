@@ -161,6 +161,8 @@ pub enum DependenceKind {
     Post,
     /// The source sent what the thread received: pipe, socket, message.
     Message,
+    /// The source told the thread to end, which looks for that after each sleep: without it the thread would have slept on.
+    Stop,
     /// The source made the thread runnable; what for is not known.
     Wake,
 }

@@ -1,5 +1,5 @@
 //! Waits for the clock, in programs that are run anew without a procedure: those for timers end at a moment, so less work before them
-//! makes them longer; and threads that sleep until there is something to do wait for what nothing shows.
+//! makes them longer; and threads that sleep until there is something to do, or until they are told to stop, wait for what nothing shows.
 
 use std::time::Instant;
 
@@ -189,4 +189,30 @@ fn a_wait_that_only_its_time_limit_ends_is_to_be_signalled() {
     let truth = session.least_seconds(&program, &[]) - session.least_seconds(&program, &["signal"]);
     let most = change["gain_high_seconds"].as_f64().unwrap();
     assert!(most > 0.9 * truth && truth > 0.1, "at most {most} s; in truth {truth}");
+}
+
+/// How often the background thread sleeps follows from how long the others work; they wait for its lock, and not for its pauses.
+#[test]
+fn a_thread_that_is_told_to_stop_holds_nobody_up_but_by_its_lock() {
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let program = session.build("stop_flag.c", &["-pthread"]).unwrap();
+    let recording = session.record_with(&["--quiet", "--collector", "bpf"], &program);
+    let answer = recording.report("summary", "procedure");
+    let text = |row: &serde_json::Map<String, serde_json::Value>| row["text"].as_str().unwrap_or("").to_owned();
+    let changes: Vec<_> = answer.rows().filter(|row| row.contains_key("remedy")).collect();
+    let lock = changes.iter().find(|row| text(row).contains("mutex table_lock"));
+    let most = lock.and_then(|row| row["gain_high_seconds"].as_f64());
+    let truth = session.least_seconds(&program, &[]) - session.least_seconds(&program, &["alone"]);
+    assert!(most.is_some_and(|most| most > 0.8 * truth), "{truth} s; {changes:?}");
+    // Its pauses beside the lock are most of its life; the last one alone counts, up to 28 ms.
+    let pauses = changes.iter().find(|row| text(row).contains("sleep in `refresher`"));
+    let most = pauses.and_then(|row| row["gain_high_seconds"].as_f64()).unwrap_or(0.0);
+    assert!(most < 0.1, "{changes:?}");
+    // Without the lock it takes as long as the work.
+    let free = recording.what_if(&["object:table_lock=0"]);
+    let change = free.rows().find(|row| row["section"] == "change").expect("the change has a row");
+    let of = |key: &str| change.get(key).and_then(serde_json::Value::as_f64).unwrap_or(0.0);
+    let most = of("elapsed_gain_percent") + of("elapsed_error_percent");
+    assert!(most.max(of("gain_high_percent")) > 10.0, "{change:?}");
 }

@@ -373,8 +373,13 @@ impl Sweep for Compiler<'_> {
             node
         };
         self.time_limits.enable(source, kind, node);
-        self.ends.wait(thread, source, self.plan.threads[thread.index()].steps.len());
+        let step = self.plan.threads[thread.index()].steps.len();
+        self.ends.wait(thread, source, step);
         self.wait(thread, (node, 1), object);
+        if kind == DependenceKind::Stop {
+            self.ends.stop(thread, step);
+            self.threads[thread.index()].away = time.since(source_time);
+        }
     }
 
     fn release(&mut self, thread: ThreadId, time: Time, token: TokenId) {

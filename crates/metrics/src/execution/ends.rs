@@ -8,6 +8,13 @@
 //! them, so a shorter run ends when the first thread of each process does. A thread counts as killed if the first one did
 //! next to nothing between that thread's end and its own, or that thread did next to nothing after the first one's end.
 //! Threads that work for a good part of their lives are kept: what they did was wanted, though it is not known for what.
+//!
+//! ```text
+//!   first thread   work work work  stop, join ........
+//!   ticker         . sleep . sleep . sleep ....... end     how often it slept follows from when it was told to end
+//! ```
+//! A thread that was told to end, and looks for that after each sleep, lets go of the run in the same way; the join waits for its
+//! last steps, which begin where it was told.
 
 use longpole_event::ThreadId;
 use longpole_graph::Arc;
@@ -38,6 +45,8 @@ struct EndingThread {
     waited_later: bool,
     /// The step in which it waits for its process to end, and its CPU time then.
     last_wait: Option<(usize, u64)>,
+    /// The step in which it waits to be told to end.
+    stop: Option<usize>,
 }
 
 /// How the threads of a run end.
@@ -85,6 +94,11 @@ impl ThreadEnds {
         }
     }
 
+    /// Step `step` of the thread is the wait until another one tells it to end.
+    pub fn stop(&mut self, thread: ThreadId, step: usize) {
+        self.0[thread.index()].stop = Some(step);
+    }
+
     /// The thread enables others of its own process, or may.
     pub fn enable(&mut self, thread: ThreadId, other: Option<ThreadId>) {
         if other.is_none_or(|other| self.process(other) == self.process(thread)) {
@@ -126,14 +140,15 @@ impl ThreadEnds {
     /// The run does not wait for threads that were killed, and what ends them comes whenever it does: the steps after that
     /// are as those of another thread.
     pub fn let_go_of_killed(&self, plan: &mut ExecutionPlan) {
-        for (index, ending) in self.0.iter().enumerate().filter(|(_, ending)| self.is_killed(ending)) {
+        for (index, ending) in self.0.iter().enumerate() {
+            if ending.stop.is_none() && !self.is_killed(ending) {
+                continue;
+            }
             plan.threads[index].is_killed = true;
             let machine = plan.threads[index].machine;
             let killed = ending.last_wait.filter(|&(_, used)| ending.used - used <= ENDING);
-            let steps: Vec<PlanStep> = match killed {
-                Some((step, _)) => plan.threads[index].steps.split_off(step),
-                None => continue,
-            };
+            let Some(step) = ending.stop.or(killed.map(|(step, _)| step)) else { continue };
+            let steps: Vec<PlanStep> = plan.threads[index].steps.split_off(step);
             plan.threads.push(ThreadPlan { steps, machine, is_killed: true });
         }
     }

@@ -24,7 +24,7 @@ const DEPEND: u8 = 80;
 const DEPEND_LATER: u8 = 96;
 const ACQUIRE: u8 = 112;
 
-const DEPENDENCES: [DependenceKind; 9] = [
+const DEPENDENCES: [DependenceKind; 10] = [
     DependenceKind::Create,
     DependenceKind::Spawn,
     DependenceKind::Join,
@@ -33,6 +33,7 @@ const DEPENDENCES: [DependenceKind; 9] = [
     DependenceKind::Barrier,
     DependenceKind::Post,
     DependenceKind::Message,
+    DependenceKind::Stop,
     DependenceKind::Wake,
 ];
 

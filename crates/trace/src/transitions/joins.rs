@@ -23,8 +23,8 @@ pub(super) struct Joins {
     threads: FxHashMap<ThreadId, TokenId>,
     /// Tokens of processes of which a thread has ended, and which are still to be waited for.
     processes: FxHashMap<ProcessId, TokenId>,
-    /// Threads that are joined before their end, and by whom.
-    early: FxHashMap<ThreadId, ThreadId>,
+    /// Threads that are joined before their end, by whom and since when.
+    early: FxHashMap<ThreadId, (ThreadId, Time)>,
     /// What a thread depends on as soon as it runs.
     due: FxHashMap<ThreadId, Vec<TokenId>>,
 }
@@ -43,7 +43,7 @@ impl Transitions<'_> {
             return;
         }
         if self.threads[ended.index()].state != State::Absent {
-            self.joins.early.insert(ended, thread);
+            self.joins.early.insert(ended, (thread, time));
         } else if let Some(token) = self.take_end(thread, ended) {
             self.acquire_end(thread, time, token, observer);
         }
@@ -62,12 +62,23 @@ impl Transitions<'_> {
             let token = *self.joins.processes.entry(process).or_insert_with(|| self.tokens.make());
             self.emit(thread, time, ItemKind::Release(token), observer);
         }
-        let Some(joiner) = self.joins.early.remove(&thread) else { return };
+        let Some((joiner, _)) = self.joins.early.remove(&thread) else { return };
         let Some(token) = self.take_end(joiner, thread) else { return };
         match self.threads[joiner.index()].state {
             State::Absent => {}
             state if state.is_on_cpu() => self.acquire_end(joiner, time, token, observer),
             _ => self.joins.due.entry(joiner).or_default().push(token),
+        }
+    }
+
+    /// The thread wakes for the time of this number, from a sleep: it may have been told to end meanwhile.
+    pub(super) fn find_stop(&self, thread: ThreadId, time: Time, wake: u64, observer: &mut impl Observer) {
+        if !self.sources.dependences.stops.ends_with(thread, wake) {
+            return;
+        }
+        if let Some(&(joiner, source_time)) = self.joins.early.get(&thread) {
+            let (source, kind) = (self.global(joiner), DependenceKind::Stop);
+            self.emit(thread, time, ItemKind::Depend { source, source_time, kind }, observer);
         }
     }
 

@@ -18,7 +18,9 @@ impl Transitions<'_> {
         (waker, call, stack): (Waker, Option<CallId>, Option<StackId>),
         observer: &mut impl Observer,
     ) {
-        let carried = self.carried_wake(thread);
+        let wake = self.threads[thread.index()].wakes;
+        self.threads[thread.index()].wakes += 1;
+        let carried = self.carried_wake(thread, wake);
         let enabler = match waker {
             Waker::Thread(waker) if self.is_enabled_by(thread, waker) => Some(waker),
             _ => None,
@@ -44,7 +46,8 @@ impl Transitions<'_> {
             (Some(source), _) => self.depend(thread, time, (source, stack, cause), observer),
             (None, _) if carried.is_some() => self.depend_elsewhere(thread, time, carried, observer),
             (None, Waker::Interrupt | Waker::SoftInterrupt(_)) => {
-                observer.count(ReplayAnomaly::InterruptWake)
+                observer.count(ReplayAnomaly::InterruptWake);
+                self.find_stop(thread, time, wake, observer);
             }
             (None, Waker::Outside(_)) => observer.count(ReplayAnomaly::OutsideWake),
             (None, _) => self.woken_unseen(thread, time, observer),
@@ -54,9 +57,7 @@ impl Transitions<'_> {
     }
 
     /// Who wrote on another machine what the thread is woken for now, by what it reads then.
-    fn carried_wake(&mut self, thread: ThreadId) -> Option<CarriedWake> {
-        let wake = self.threads[thread.index()].wakes;
-        self.threads[thread.index()].wakes += 1;
+    fn carried_wake(&self, thread: ThreadId, wake: u64) -> Option<CarriedWake> {
         self.sources.sent.wakes.get(&(self.global(thread), wake)).copied()
     }
 
