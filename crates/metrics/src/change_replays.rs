@@ -39,8 +39,9 @@ pub fn change_replays<T: Timelines>(
     executions: &Executions,
 ) -> Result<ReplayedChanges, T::Error> {
     let most = |gain: &ExecutedGain| gain.free.max(gain.evened);
-    let mut largest: Vec<(Node, f64)> =
-        executions.gains.iter().map(|(node, gain)| (*node, most(gain))).collect();
+    let replayed = |node: &Node| matches!(node, Node::Procedure(_) | Node::Object(_));
+    let largest = executions.gains.iter().filter(|(node, _)| replayed(node));
+    let mut largest: Vec<(Node, f64)> = largest.map(|(node, gain)| (*node, most(gain))).collect();
     largest.sort_by(|(a, one), (b, other)| other.total_cmp(one).then(a.cmp(b)));
     largest.truncate(MOST_CHANGES);
     let processors =

@@ -31,8 +31,8 @@ use crate::on_path::{ByMembership, Membership};
 use crate::pieces::{Ground, StratumCell};
 use crate::precision::{Precision, SampledPool};
 use crate::probe_effect::{self, Splits};
-use crate::strata::{Collected, Products, SampleTally, Stratum, WeightSums};
 use crate::share_draws::{RunningShares, ShareDraws};
+use crate::strata::{Collected, Products, SampleTally, Stratum, WeightSums};
 use crate::stratum_groups::{GroupKey, RANKS, StratumFamilies, begin_alike, group_key};
 use crate::timer_check::TimerCheck;
 
@@ -273,9 +273,8 @@ impl<'a> Division<'a> {
 
     /// How finely the time of threads is divided.
     fn draws(&self) -> ShareDraws {
-        let parts = |&(_, stratum, _): &(_, u32, _)| {
-            self.pools[self.of[stratum as usize]].shares.len() as u64
-        };
+        let parts =
+            |&(_, stratum, _): &(_, u32, _)| self.pools[self.of[stratum as usize]].shares.len() as u64;
         let parts = self.collected.parts.iter().map(parts).sum();
         let time = self.collected.parts.iter().map(|&(_, _, time)| time).sum();
         ShareDraws::new(self.pools.len(), parts, time)

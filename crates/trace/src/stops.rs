@@ -56,7 +56,9 @@ impl Stops {
                 }
             }
             EventKind::Exit => {
-                if let Some((wake, _)) = self.sleepers.remove(&event.thread).and_then(|sleeper| sleeper.joined) {
+                if let Some((wake, _)) =
+                    self.sleepers.remove(&event.thread).and_then(|sleeper| sleeper.joined)
+                {
                     self.found.insert(event.thread, wake);
                 }
             }

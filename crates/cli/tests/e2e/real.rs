@@ -151,6 +151,29 @@ fn sort_has_a_serial_part_and_a_helper() {
 }
 
 /// A project of `count` C files of some functions each.
+/// The slow program of a pipeline, whose code has no names: what the run gains without its loop.
+#[test]
+fn the_slow_program_of_a_pipeline_has_a_row_of_its_own() {
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let of_loop = |rounds: u32| {
+        let slow = format!("{{ s = 0; for (i = 0; i < {rounds}; i++) s += $1 % (i + 1); print s }}");
+        format!("seq 300000 | awk '{slow}' | sort -n | uniq -c > /dev/null")
+    };
+    let shell = or_skip!(find("sh"));
+    let recording = or_skip!(record(&session, &["sh", "-c", &of_loop(40)]));
+    let answer = recording.report("summary", "procedure");
+    let changes: Vec<_> = answer.rows().filter(|row| row.contains_key("remedy")).collect();
+    let row = changes.iter().find(|row| row["text"] == "process awk" || row["text"] == "process `awk`");
+    let of = |key: &str| row.and_then(|row| row[key].as_f64()).unwrap_or(f64::NAN);
+    let (whole, rest) = (of_loop(40), of_loop(0));
+    let with = session.least_seconds(&shell, &["-c", &whole]);
+    let truth = 100.0 * (1.0 - session.least_seconds(&shell, &["-c", &rest]) / with);
+    // The program does more than its loop.
+    let (least, most) = (of("gain_low_percent") - 15.0, of("gain_high_percent") + 5.0);
+    assert!((least..most).contains(&truth), "{truth} %; {changes:?}");
+}
+
 fn c_project(folder: &Path, count: usize) {
     let mut names = String::new();
     for file in 0..count {

@@ -199,7 +199,8 @@ fn a_thread_that_is_told_to_stop_holds_nobody_up_but_by_its_lock() {
     let program = session.build("stop_flag.c", &["-pthread"]).unwrap();
     let recording = session.record_with(&["--quiet", "--collector", "bpf"], &program);
     let answer = recording.report("summary", "procedure");
-    let text = |row: &serde_json::Map<String, serde_json::Value>| row["text"].as_str().unwrap_or("").to_owned();
+    let text =
+        |row: &serde_json::Map<String, serde_json::Value>| row["text"].as_str().unwrap_or("").to_owned();
     let changes: Vec<_> = answer.rows().filter(|row| row.contains_key("remedy")).collect();
     let lock = changes.iter().find(|row| text(row).contains("mutex table_lock"));
     let most = lock.and_then(|row| row["gain_high_seconds"].as_f64());

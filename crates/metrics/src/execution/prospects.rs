@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use longpole_event::ThreadId;
+use longpole_event::{ProcessId, ThreadId};
 use longpole_trace::{ObjectId, PathId, ProcedureId, Timelines};
 
 use super::{ExecutedSpinEnds, ExecutionPlan, PlaceFactors};
@@ -21,7 +21,7 @@ pub struct Executions {
     pub error: f64,
     /// Busy-waits that nothing is known to have ended, of all threads, as a part of the run.
     pub unexplained: f64,
-    /// By procedure, or by the first object of an object's name.
+    /// By procedure, by process, or by the first object of an object's name.
     pub gains: BTreeMap<Node, ExecutedGain>,
     /// Those that gain most, replayed; `None` where the recording does not tell how locks were held, or is too large.
     pub replayed: Option<ReplayedChanges>,
@@ -85,13 +85,13 @@ pub(crate) fn executions<T: Timelines>(
         cost.gain_with_sections = Some(gain_without(timelines, &plan, cost, true));
     });
     let workers = std::thread::available_parallelism().map_or(1, usize::from).min(nodes.len().max(1));
-    let own = own_procedures(timelines);
+    let own = OwnWork::of(timelines);
     let gains = std::thread::scope(|scope| {
-        let (plan, procedures) = (&plan, &own);
+        let (plan, own) = (&plan, &own);
         let worker = |first: usize| {
-            let own = nodes.iter().skip(first).step_by(workers);
+            let nodes = nodes.iter().skip(first).step_by(workers);
             scope.spawn(move || {
-                own.map(|(node, objects)| (*node, gain(plan, procedures, *node, objects))).collect::<Vec<_>>()
+                nodes.map(|(node, objects)| (*node, gain(plan, own, *node, objects))).collect::<Vec<_>>()
             })
         };
         let running: Vec<_> = (0..workers).map(worker).collect();
@@ -122,26 +122,42 @@ fn gain_without<T: Timelines>(
     plan.gain(&factors, |object| cost.objects.contains(&object))
 }
 
-/// The procedure to which work at each path belongs.
-fn own_procedures<T: Timelines>(timelines: &T) -> Vec<Option<ProcedureId>> {
-    let paths = timelines.paths();
-    let owner = |index: usize| paths.innermost(timelines.owner(PathId(index as u32)));
-    (0..paths.len()).map(|index| owner(index).map(|place| place.procedure)).collect()
+/// Whose work is whose.
+struct OwnWork {
+    /// The procedure to which work at each path belongs.
+    procedures: Vec<Option<ProcedureId>>,
+    /// The process of each thread.
+    processes: Vec<ProcessId>,
 }
 
-fn gain(
-    plan: &ExecutionPlan,
-    procedures: &[Option<ProcedureId>],
-    node: Node,
-    objects: &[ObjectId],
-) -> ExecutedGain {
+impl OwnWork {
+    fn of<T: Timelines>(timelines: &T) -> OwnWork {
+        let paths = timelines.paths();
+        let owner = |index: usize| paths.innermost(timelines.owner(PathId(index as u32)));
+        let procedures = (0..paths.len()).map(|index| owner(index).map(|place| place.procedure)).collect();
+        let processes = timelines.program().threads.iter().map(|thread| thread.process).collect();
+        OwnWork { procedures, processes }
+    }
+
+    /// Whether the thread's work at this path is the node's.
+    fn is_of(&self, node: Node, thread: ThreadId, path: PathId) -> bool {
+        match node {
+            Node::Process(process) => self.processes.get(thread.index()) == Some(&process),
+            Node::Procedure(procedure) => {
+                self.procedures.get(path.0 as usize).copied().flatten() == Some(procedure)
+            }
+            _ => false,
+        }
+    }
+}
+
+fn gain(plan: &ExecutionPlan, own: &OwnWork, node: Node, objects: &[ObjectId]) -> ExecutedGain {
     let factors = |factor: f64| {
-        let work = move |_: ThreadId, path: PathId| {
-            let procedure = procedures.get(path.0 as usize).copied().flatten();
-            let is_own = procedure.is_some_and(|procedure| Node::Procedure(procedure) == node);
-            if is_own { factor } else { 1.0 }
+        let work = move |thread: ThreadId, path: PathId| {
+            if own.is_of(node, thread, path) { factor } else { 1.0 }
         };
-        PlaceFactors::of_work(work)
+        let tells_threads_apart = matches!(node, Node::Process(_));
+        PlaceFactors { tells_threads_apart, ..PlaceFactors::of_work(work) }
     };
     let at = |factor: f64, spin_ends: Option<&ExecutedSpinEnds>| {
         plan.gain_until(&factors(factor), |object| objects.contains(&object), spin_ends)

@@ -3,10 +3,12 @@
 //! By CPU weight: by elapsed weight a thread that sleeps beside the work (a timer, a monitor) would make every gain
 //! nothing. Procedures with at least 2 % of the critical path, of
 //! the normalised processor time or of the CPU time, the largest 32; objects for which threads waited for at least 1 %
-//! of the run, the 16 most waited for; what synchronising takes, where it is at least 2 % of the CPU time.
+//! of the run, the 16 most waited for; what synchronising takes, where it is at least 2 % of the CPU time. Of programs of several processes
+//! those with at least 2 % of the CPU time, the largest 8, are executed too, and have no lane.
 //!
 //! Time: a sweep with at most 144 lanes, and executions of the run.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use longpole_trace::Timelines;
@@ -17,12 +19,15 @@ use crate::analysis::{Analysis, By, Measures, MetricOptions, Node, Weight};
 use crate::contention::Contention;
 use crate::execution::{Executions, executions};
 use crate::lookahead::LaneLookahead;
+use crate::rows::rows;
 use crate::synchronisation::SynchronisationCost;
 
 /// Shares from which on a procedure and an object are large.
 const LARGE: (f64, f64) = (0.02, 0.01);
 /// Procedures and objects at most.
 const MOST: (usize, usize) = (32, 16);
+/// Processes at most.
+const MOST_PROCESSES: usize = 8;
 
 /// What the large things are found among.
 pub(crate) struct Large<'a, F> {
@@ -76,20 +81,23 @@ where
         candidate.objects.iter().map(of).sum::<u64>() as f64 / analysis.elapsed.max(1) as f64
     };
     let objects = largest(objects, waited, LARGE.1, MOST.1);
+    let processes = large_processes(timelines, analysis, total.running);
     let named: Vec<_> =
         large.iter().chain(&objects).map(|candidate| (candidate.node, candidate.objects.clone())).collect();
+    let executed: Vec<_> =
+        named.iter().cloned().chain(processes.into_iter().map(|node| (node, Vec::new()))).collect();
     let share = |cost: &SynchronisationCost| (cost.running + cost.spinning) / total.cpu().max(1) as f64;
-    let executed = || {
+    let execute = || {
         let mut costs = costs();
         let large = costs.iter_mut().filter(|cost| share(cost) >= LARGE.0).take(MOST.1).collect();
-        let executions = executions(timelines, (analysis, foresight), &named, large);
+        let executions = executions(timelines, (analysis, foresight), &executed, large);
         executions.map(|executions| (executions, costs))
     };
     let wholes = if is_all { procedures } else { large };
     let count = wholes.len();
     let among: Vec<GainCandidate> = wholes.into_iter().chain(objects).collect();
     let (gains, executed) =
-        at_once(|| gains_among(timelines, options, (of, analysis), foresight, &among), executed);
+        at_once(|| gains_among(timelines, options, (of, analysis), foresight, &among), execute);
     let (mut found, (executions, costs)) = (gains?, executed?);
     let of_node: BTreeMap<Node, Gain> = found.iter().map(|gain| (gain.node, *gain)).collect();
     let large = named.iter().map(|(node, _)| of_node[node]).collect();
@@ -99,6 +107,18 @@ where
     let smallest = path.length as f64 * SMALLEST;
     let all = is_all.then(|| Gains { gains: found, left_out, smallest, ..gains.clone() });
     Ok(Prospects { gains, all, executions, costs })
+}
+
+/// Processes with much of so much CPU time, where there are several with any, the largest first.
+fn large_processes<T: Timelines>(timelines: &T, analysis: &Analysis, running: u64) -> Vec<Node> {
+    let mut rows = rows(analysis, timelines.program(), timelines.paths(), By::Process, |_| true);
+    rows.retain(|row| row.own.running as f64 >= LARGE.0 * running as f64 && row.own.running > 0);
+    if rows.len() < 2 {
+        return Vec::new();
+    }
+    rows.sort_by_key(|row| (Reverse(row.own.running), row.node));
+    rows.truncate(MOST_PROCESSES);
+    rows.into_iter().map(|row| row.node).collect()
 }
 
 /// Those of at least so large a share, at most so many.

@@ -58,6 +58,8 @@ pub(crate) enum Limit {
 pub(crate) enum FindingSubject {
     /// A procedure.
     Procedure(ProcedureId),
+    /// A process.
+    Process(ProcessId),
     /// Objects of one kind and name, by the first of them.
     Object(ObjectId),
     /// Calls from this procedure about objects of this kind that are not known.
@@ -92,6 +94,7 @@ impl FindingSubject {
     pub(crate) fn text(&self, input: &ReportTables<'_>) -> Sentence {
         match self {
             FindingSubject::Procedure(id) => Sentence::name(input, Node::Procedure(*id)),
+            FindingSubject::Process(id) => sentence!["process ", rank_name(input, *id)],
             FindingSubject::Object(id) => {
                 let object = input.objects.get(*id);
                 let kind = object.kind.name();

@@ -9,6 +9,7 @@ pub(super) mod outside;
 pub(super) mod parallel_regions;
 pub(super) mod pinned;
 pub(super) mod procedures;
+pub(super) mod processes;
 pub(super) mod processors;
 pub(super) mod requests;
 pub(super) mod services;

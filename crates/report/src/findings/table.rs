@@ -2,9 +2,9 @@
 
 use super::finding::FindingKind;
 use super::kinds::{
-    barriers, devices, late_ranks, locks, outside, parallel_regions, pinned, procedures, processors,
-    requests, services, shared_lines, sleep, spinning, starved_writers, stuck, synchronisation, time_limits,
-    work,
+    barriers, devices, late_ranks, locks, outside, parallel_regions, pinned, procedures, processes,
+    processors, requests, services, shared_lines, sleep, spinning, starved_writers, stuck, synchronisation,
+    time_limits, work,
 };
 
 /// Every kind of finding. Of findings that are worth the same the one of the earlier kind goes first.
@@ -15,6 +15,7 @@ pub(crate) const KINDS: &[&FindingKind] = &[
     &parallel_regions::KIND,
     &shared_lines::KIND,
     &procedures::KIND,
+    &processes::KIND,
     &starved_writers::KIND,
     &locks::KIND,
     &synchronisation::KIND,

@@ -68,11 +68,15 @@ thresholds! {
     ONE_THREAD = 80.0 "%": "Share of the work on one thread from which on the thread is named.";
     ALONE = 50.0 "%": "Part of a procedure's time with no other thread busy from which on it is to be parallelised.";
     BALANCED = 10.0 "%": "Imbalance of the threads' work (1 − mean ÷ most) below which it is even.";
+    PROCESS = 10.0 "%": "Part of the CPU time from which on a process is a finding.";
+    WHOLE_RUN = 90.0 "%": "Part of the CPU time from which on a process is as good as the program.";
+    ONE_PROCEDURE = 80.0 "%": "Part of a process's work from which on a procedure stands for it.";
     MOSTLY_FOLDED = 50.0 "%": "Part of a procedure's work in what is folded into it from which on it is named after that.";
     MENTIONED = 10.0 "%": "Part of a procedure's work from which on what is folded into it, or a caller, is mentioned.";
     KERNEL = 30.0 "%": "Part of the CPU time in the kernel from which on inclusive columns are recommended.";
     // Locks and spins.
-    HELD = 30.0 "%": "Part of a procedure's time surely with a wanted lock from which on the lock is to be held shorter.";
+    HELD = 30.0 "%": "Part of a procedure's time surely with a wanted lock from which on the lock is mentioned, and held shorter if the procedure works for those who hold it.";
+    FOR_HOLDERS = 80.0 "%": "Part of a procedure's time on behalf of those who give a lock back from which on it works for them.";
     ONE_HOLDER = 80.0 "%": "Part of a lock's holding that one procedure has from which on that procedure is the one to be shortened.";
     LONG_HOLD = 1_000_000.0 "ns": "Mean hold from which on a lock is not a matter of many users.";
     STARVED = 80.0 "%": "Part of the waiting for an rwlock that is at one place, part of the time for which it is wanted with one thread that waits, and part of its holding meanwhile by others, from which on that one may be a writer that readers pass.";

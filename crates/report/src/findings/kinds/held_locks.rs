@@ -26,6 +26,8 @@ pub(super) struct SureHold {
     pub held: u64,
     /// Useful CPU time of the procedure with it, at least.
     pub cpu: u64,
+    /// Its useful CPU time on behalf of any who let the lock go: no more of it is with the lock.
+    pub possible: u64,
 }
 
 /// The lock with which each procedure surely worked longest.
@@ -40,14 +42,35 @@ pub(super) fn held_locks(input: &ReportTables<'_>) -> BTreeMap<ProcedureId, Sure
             if cpu == 0 {
                 continue;
             }
-            let held = SureHold { object, held: handover.held, cpu };
+            let held = SureHold { object, held: handover.held, cpu, possible: 0 };
             let kept = most.entry(procedure).or_insert(held);
             if cpu > kept.cpu {
                 *kept = held;
             }
         }
     }
+    add_possible(input, &handed, &mut most);
     most
+}
+
+/// How long each procedure worked on behalf of those who let its lock go.
+fn add_possible(
+    input: &ReportTables<'_>,
+    handed: &BTreeMap<(ProcedureId, ObjectId), Handover>,
+    most: &mut BTreeMap<ProcedureId, SureHold>,
+) {
+    if most.is_empty() {
+        return;
+    }
+    for charge in input.analysis.charges.iter().filter(|charge| charge.measures.running > 0) {
+        let own = input.paths.innermost(charge.path).map(|place| place.procedure);
+        let Some(held) = own.and_then(|own| most.get_mut(&own)) else { continue };
+        let lets_go =
+            |place: &longpole_trace::CodePlace| handed.contains_key(&(place.procedure, held.object));
+        if input.paths.places_of(charge.path).any(|place| lets_go(&place)) {
+            held.possible += charge.measures.running;
+        }
+    }
 }
 
 /// Hand-overs by the procedure that lets go and the lock.

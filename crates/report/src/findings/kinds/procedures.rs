@@ -20,7 +20,9 @@ use crate::findings::finding::{
 use crate::findings::gain::{GainRange, executed, replayed};
 use crate::findings::next::record_queues;
 use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
-use crate::findings::threshold::{ALONE, BALANCED, BLAMED, FEWEST_OF_ROW, HELD, UNEXPLAINED_SPINS};
+use crate::findings::threshold::{
+    ALONE, BALANCED, BLAMED, FEWEST_OF_ROW, FOR_HOLDERS, HELD, UNEXPLAINED_SPINS,
+};
 use crate::findings::{RankedWork, is_named, largest_caller, procedure_answer};
 use crate::folded::{FoldedWork, callers, callers_text};
 use crate::input::ReportTables;
@@ -30,7 +32,7 @@ use crate::quantity::percent;
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "a procedure",
     when: "the run rests on at least 30 observations, those included that the program itself reports, and without these the procedure on at least 5: the run executed without its work; or its time on the critical path, its normalised processor time (waits for devices left out), zeroing, and slack unless several threads do it evenly (imbalance below 10 %)",
-    advice: "*hold the lock shorter* if it surely spends at least 30 % of its CPU time with a lock that others wait for; *parallelise* if it surely runs alone (U = 1, and no other thread lacks a processor) for at least half of its time; else *shorten*",
+    advice: "*hold the lock shorter* if it surely spends at least 30 % of its CPU time with a lock that others wait for, and at least 80 % on behalf of those who give it back; *parallelise* if it surely runs alone (U = 1, and no other thread lacks a processor) for at least half of its time; else *shorten*",
     find,
     answer,
 };
@@ -97,10 +99,12 @@ fn finding(basis: &FindingBasis<'_, '_>, work: &WorkOfThreads, row: &NodeRow) ->
     // A thread that lacked a processor may have lacked it then: the rest is surely alone.
     let alone = percent((own.npt_while(1..=1) - work.starved).max(0.0), own.running as f64).min(100.0);
     let lock = work.held.get(&id).filter(|held| percent(held.cpu as f64, own.running as f64) >= HELD);
+    // Where it works for others, too, without the lock, its gain is not that of shorter holds.
+    let is_for_holders = |held: &SureHold| percent(held.possible as f64, own.running as f64) >= FOR_HOLDERS;
     let advice = match lock {
-        Some(_) => Advice::HoldShorter,
-        None if alone >= ALONE && input.program.cpus() > 1 && !is_kernel(input, id) => Advice::Parallelise,
-        None => Advice::Shorten,
+        Some(held) if is_for_holders(held) => Advice::HoldShorter,
+        _ if alone >= ALONE && input.program.cpus() > 1 && !is_kernel(input, id) => Advice::Parallelise,
+        _ => Advice::Shorten,
     };
     let (range, predicted_by) = gain(basis, work, (id, row, advice));
     let subject = FindingSubject::Procedure(id);
@@ -152,7 +156,10 @@ fn evidence(
     evidence.extend((!callers.is_empty()).then(|| callers_text(&callers)));
     if let Some(held) = lock {
         let name = Sentence::name(input, Node::Object(held.object));
-        evidence.push(sentence!["holds ", name, ", wanted ", TimeInWords(held.held)]);
+        let possible = percent(held.possible as f64, own.running as f64);
+        let part = (possible < FOR_HOLDERS)
+            .then(|| sentence![" for up to ", ShareInWords(possible), " of its time"]);
+        evidence.push(sentence!["holds ", name, part, ", wanted ", TimeInWords(held.held)]);
         evidence.extend(holding(input, &holds_of(input, held.object)));
     }
     if facts.of_run(own.caused_wait) >= BLAMED {

@@ -34,7 +34,7 @@ fn has_procedures(basis: &FindingBasis<'_, '_>) -> bool {
     basis.facts.has_observations() && input.rows(By::Procedure).iter().any(is_known)
 }
 
-fn answer(basis: &FindingBasis<'_, '_>, _: &Finding) -> LeadingAnswer {
+pub(super) fn answer(basis: &FindingBasis<'_, '_>, _: &Finding) -> LeadingAnswer {
     let FindingBasis { input, facts, .. } = basis;
     let used = facts.cpu + facts.spinning;
     if has_procedures(basis)

@@ -88,6 +88,11 @@ hog@32 -> one unlock";
     // Where `hog` itself works longer, nothing is sure.
     let other = entry(&drawing.replace("TTTTTTTT", "HHHHHHHH"), "table");
     assert_ne!(other.0, Advice::HoldShorter, "{other:?}");
+    // Where it works for others as long, without the lock, shorter holds are not all that is promised.
+    let both = format!("S = scan > table\n{drawing}\ntwo  SSSSSSSSSSSSSSSSSSSSSSSS..........");
+    let (advice, _, evidence) = entry(&both, "table");
+    assert_ne!(advice, Advice::HoldShorter);
+    assert!(evidence.iter().any(|line| line.contains("for up to 50 % of its time")), "{evidence:?}");
 }
 
 #[test]

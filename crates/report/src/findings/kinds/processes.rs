@@ -1,0 +1,109 @@
+//! Processes: what a run of several programs waits for, where no procedure stands for one of them.
+//!
+//! A pipeline or a build has processes of many small procedures, or of code without names. What the run gains without such a
+//! process is what a person asks first: whether a faster `awk`, or a compilation that is divided, is worth it.
+//!
+//! Its gain is that of the run executed without its work; what it waited for, and who waited for it, stays. Ranks of MPI have findings
+//! of their own.
+
+use std::collections::BTreeMap;
+
+use longpole_event::ProcessId;
+use longpole_metrics::{By, Node, NodeRow, standard_error};
+use longpole_trace::ProcedureId;
+
+use super::work;
+use crate::findings::finding::{
+    Advice, Finding, FindingBasis, FindingKind, FindingSubject, Limit, Prediction,
+};
+use crate::findings::gain::{GainRange, executed};
+use crate::findings::is_named;
+use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
+use crate::findings::threshold::{COARSE, FEWEST_OF_ROW, ONE_PROCEDURE, PROCESS, WHOLE_RUN};
+use crate::input::ReportTables;
+use crate::quantity::percent;
+
+/// The entry of the table.
+pub(crate) static KIND: FindingKind = FindingKind {
+    what: "a process",
+    when: "it has at least 10 % of the CPU time and less than 90, rests on at least 5 observations, is no rank of MPI, and no procedure of the program has 80 % of its work: the run executed without its work, never more than its time, and than the CPUs leave",
+    advice: "*shorten*",
+    find,
+    answer: work::answer,
+};
+
+fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
+    if !basis.facts.has_observations() {
+        return Vec::new();
+    }
+    let rows = basis.input.rows(By::Process);
+    rows.iter().filter_map(|row| finding(basis, row)).collect()
+}
+
+fn finding(basis: &FindingBasis<'_, '_>, row: &NodeRow) -> Option<Finding> {
+    let FindingBasis { input, facts, bounds } = basis;
+    let Node::Process(id) = row.node else { return None };
+    let process = &input.program.processes[id.index()];
+    let (own, all) = (&row.own, (input.totals().running as f64).max(1.0));
+    let share = own.running as f64 / all;
+    let is_part = (PROCESS..WHOLE_RUN).contains(&(100.0 * share));
+    if process.rank.is_some() || !is_part || share * facts.cpu_samples < FEWEST_OF_ROW {
+        return None;
+    }
+    let largest = largest_procedure(input, id);
+    if largest.is_some_and(|(_, time)| percent(time as f64, own.running as f64) >= ONE_PROCEDURE) {
+        return None;
+    }
+    let executed = executed(input, row.node)?;
+    let gain = executed.gain.free;
+    let error = standard_error(share, facts.cpu_samples) / share * gain;
+    let range = GainRange::around(gain, error, &executed, bounds);
+    let most = bounds.without(own.running as f64).min((own.running + own.ready) as f64).max(gain);
+    let high = range.high.min(most);
+    let range = GainRange { low: range.low.min(high), high }.or_at_least(executed.gain.least.free, &executed);
+    let subject = FindingSubject::Process(id);
+    let found = Finding::advised(basis, (&KIND, Limit::Work), subject, (Advice::Shorten, range), false)?;
+    Some(found.predicted_by(Prediction::Execution).with(evidence(basis, row, largest)))
+}
+
+/// What speaks for it, the weightiest first.
+fn evidence(
+    basis: &FindingBasis<'_, '_>,
+    row: &NodeRow,
+    largest: Option<(ProcedureId, u64)>,
+) -> Vec<Sentence> {
+    let FindingBasis { input, facts, .. } = basis;
+    let own = &row.own;
+    let mut evidence = Vec::new();
+    if facts.of_run(own.critical_elapsed) >= COARSE {
+        let held = TimeInWords(own.critical_elapsed);
+        evidence.push(sentence!["held the run for ", held, " of ", TimeInWords(facts.elapsed)]);
+    }
+    let cpu = percent(own.running as f64, input.totals().running as f64);
+    evidence.push(sentence![ShareInWords(cpu), " of the CPU time"]);
+    if let Some((id, time)) = largest {
+        let name = Sentence::name(input, Node::Procedure(id));
+        evidence.push(sentence![
+            "most of it in ",
+            name,
+            " (",
+            ShareInWords(percent(time as f64, own.running as f64)),
+            ")"
+        ]);
+    }
+    evidence
+}
+
+/// The procedure with a name in which this process works longest, and how long, nanoseconds.
+fn largest_procedure(input: &ReportTables<'_>, id: ProcessId) -> Option<(ProcedureId, u64)> {
+    let mut times: BTreeMap<ProcedureId, u64> = BTreeMap::new();
+    let is_its = |thread: longpole_event::ThreadId| input.program.threads[thread.index()].process == id;
+    for charge in input.analysis.charges.iter().filter(|charge| is_its(charge.thread)) {
+        if let Some(place) = input.paths.innermost(charge.path)
+            && is_named(input, Node::Procedure(place.procedure))
+        {
+            *times.entry(place.procedure).or_default() += charge.measures.running;
+        }
+    }
+    times.into_iter().max_by_key(|&(id, time)| (time, std::cmp::Reverse(id)))
+}
