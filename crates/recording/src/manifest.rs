@@ -15,8 +15,10 @@ use crate::id::RecordingId;
 /// 8: simulated runs: requests for units of memory ([`longpole_event::PAGE_REQUEST`]), and who wrote what is requested
 /// ([`longpole_event::EventKind::Written`]). 9: who ended a busy-wait ([`longpole_event::EventKind::Freed`]).
 /// 10: functions of Python ([`longpole_event::ModuleKind::Python`]); clocks in pieces and their readings
-/// ([`MachineDescription::clock_pieces`]), where clocks of older recordings are one line.
-pub const FORMAT_VERSION: u32 = 10;
+/// ([`MachineDescription::clock_pieces`]), where clocks of older recordings are one line. 11: where threads may run
+/// ([`longpole_event::EventKind::Allowed`]), cache lines that threads share ([`MachineDescription::shared_lines`]), calls of MPI that were
+/// lost ([`longpole_event::LossKind::Communications`]).
+pub const FORMAT_VERSION: u32 = 11;
 
 /// The manifest of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
