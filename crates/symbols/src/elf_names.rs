@@ -19,6 +19,7 @@ use crate::module::CodeModule;
 use crate::name::readable;
 use crate::spin::Spins;
 use crate::symboliser::{NamedAddress, NamedPlace};
+use crate::thread_bodies::ThreadBodies;
 use crate::vdso;
 
 /// No file has code from here on: user space ends.
@@ -31,6 +32,7 @@ struct FileCode {
     image: Arc<Image>,
     functions: Functions,
     exports: Exports,
+    thread_bodies: ThreadBodies,
     go: Option<GoFunctions>,
     spins: Spins,
 }
@@ -40,6 +42,7 @@ impl FileCode {
         FileCode {
             functions: Functions::of(&image),
             exports: Exports::of(&image),
+            thread_bodies: ThreadBodies::of(&image),
             go: GoFunctions::of(&image),
             spins: Spins::of(&image),
             image,
@@ -93,7 +96,11 @@ impl ElfNames {
     fn name(&mut self, address: u64) -> NamedAddress {
         let start = self.code.as_ref().and_then(|code| code.functions.start_of(address));
         let places = match self.symbol(address, start) {
-            Some(symbol) => places(&symbol, self.exported(start.unwrap_or(symbol.addr))),
+            Some(symbol) => {
+                let function = start.unwrap_or(symbol.addr);
+                let body = self.code.as_ref().and_then(|code| code.thread_bodies.name(function, symbol.name));
+                places(&symbol, body.as_deref().or_else(|| self.exported(function)))
+            }
             None => self.unlisted(address, start).into_iter().collect(),
         };
         let waiting = |code: &mut FileCode| code.spins.at(&code.image, &code.functions, address);

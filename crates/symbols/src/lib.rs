@@ -42,6 +42,7 @@ mod process;
 mod python;
 mod spin;
 mod symboliser;
+mod thread_bodies;
 mod unwinder;
 mod variable_types;
 mod variables;

@@ -474,6 +474,8 @@ fn cpp_threads(collector: Collector) {
     let profile = recording.report("profile", "procedure");
     profile.assert_percent("kitchen::Stove::cook", 75.0, CLOSE);
     profile.assert_percent("dining::eat", 25.0, CLOSE);
+    // Debug information has no better name for the bodies of both threads.
+    assert!(profile.rows().all(|row| row["procedure"] != "_M_run"), "{:#}", profile.value["rows"]);
     recording.waits().assert_seconds("the guest waits for the cook", 0.5, 1.0, |wait| {
         wait.thread == "guest"
             && is_cause(collector, wait.cause, Cause::Condition)
