@@ -6,8 +6,8 @@ use longpole_metrics::Charge;
 use longpole_trace::{Cause, Evidence, PathId, Procedure};
 
 use crate::findings::threshold::{
-    FEW_OBSERVATIONS, LOSSES, LOSSES_LEAD, OVERHEAD, RECORDER, TIMER_OFF, TIMER_SAMPLES, UNKNOWN_WAITS,
-    UNNAMED,
+    FEW_OBSERVATIONS, LOSSES, LOSSES_HIDE, LOSSES_LEAD, OVERHEAD, RECORDER, TIMER_OFF, TIMER_SAMPLES,
+    UNKNOWN_WAITS, UNNAMED,
 };
 use crate::input::ReportTables;
 use crate::quantity::{count_of, grouped, percent, percent_text, seconds, time_text};
@@ -327,11 +327,13 @@ fn warn_of_losses(evidence: &Evidence, warnings: &mut Vec<String>) {
     let share = lost_percent(evidence);
     if share >= LOSSES_LEAD {
         let lost = count_of(lost, "event");
-        let share = percent_text(share);
-        warnings.push(format!(
-            "{share} of the events were lost ({lost}): what follows is about the rest; times, waits and gains are wrong \
-             by about as much, and ranges allow for that"
-        ));
+        let what_follows = if share >= LOSSES_HIDE {
+            "what follows is about the rest, and no gains are predicted; a part of the run (--duration), or fewer options \
+             (--locks, --calls), may be recorded whole"
+        } else {
+            "what follows is about the rest; times, waits and gains are wrong by about as much, and ranges allow for that"
+        };
+        warnings.push(format!("{} of the events were lost ({lost}): {what_follows}", percent_text(share)));
     } else if share >= LOSSES {
         let lost = count_of(lost, "event");
         warnings.push(format!(

@@ -3,7 +3,9 @@
 use longpole_metrics::{ExecutedGain, Node, ReplayedChange, ReplayedGain};
 
 use super::RunFacts;
-use super::threshold::{LEAST_GAIN, MISSED, MODEL_ERROR, NEGLIGIBLE_LOW, SHORTEST_GAIN, UNEXPLAINED_SPINS};
+use super::threshold::{
+    LEAST_GAIN, LOSSES_HIDE, MISSED, MODEL_ERROR, NEGLIGIBLE_LOW, SHORTEST_GAIN, UNEXPLAINED_SPINS,
+};
 use crate::input::ReportTables;
 use crate::quantity::{percent, percent_text, time_text};
 
@@ -179,9 +181,9 @@ impl GainBounds {
     }
 
     /// The range as it may be promised: nothing below the run's noise, wider by twice the share of the events that were lost; `None` where
-    /// not even its high end is above the noise. `is_divided`: it rests on the division of CPU time among procedures.
+    /// not even its high end is above the noise, or so much was lost that any gain would be in the range. `is_divided`: it rests on the division of CPU time among procedures.
     pub(super) fn promised(&self, range: GainRange, is_divided: bool) -> Option<GainRange> {
-        if range.high < self.noise {
+        if range.high < self.noise || self.lost >= 2.0 * LOSSES_HIDE / 100.0 * self.elapsed {
             return None;
         }
         let low = range.low - self.lost;
@@ -237,5 +239,7 @@ mod tests {
         assert_eq!(in_step.promised(range(0.3e9, 0.4e9), false), Some(range(0.3e9, 0.4e9)));
         let lossy = GainBounds { lost: 1e9, ..BOUNDS };
         assert_eq!(lossy.promised(range(3e9, 9.5e9), false), Some(range(2e9, 10e9)));
+        let hardly_seen = GainBounds { lost: 7e9, ..BOUNDS };
+        assert_eq!(hardly_seen.promised(range(3e9, 9.5e9), false), None);
     }
 }

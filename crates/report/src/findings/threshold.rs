@@ -89,6 +89,7 @@ thresholds! {
     // Evidence.
     LOSSES = 1.0 "%": "Part of the events (or stacks) lost from which on times and waits are wrong by about as much.";
     LOSSES_LEAD = 10.0 "%": "Part of the events lost with which an answer begins.";
+    LOSSES_HIDE = 33.0 "%": "Part of the events lost from which on nothing is promised.";
     OVERHEAD = 5.0 "%": "Cost of collecting, as a part of the program's CPU time (of outside series: of one CPU), from which on it is said.";
     RECORDER = 100_000_000.0 "ns": "CPU time of the recorder while the program ran below which it is not said, whatever part of the CPUs it took.";
     UNNAMED = 5.0 "%": "Part of the CPU time without a name from which on it is said.";
