@@ -1,6 +1,7 @@
 //! The definitions of a whole run, in memory, each with the last segment in which it was written.
 //!
-//! Memory: those that the kept segments need, and those that are pinned by whoever may name them again.
+//! Memory: those that the kept segments need, and those that are pinned by whoever may name them again. Of threads and processes those of
+//! the present segment: all that live are in it.
 
 use longpole_event::{FileDefinition, IdKind, ProcessId, Record, WordDefinition};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -90,10 +91,14 @@ impl Shelves {
         self.kinds.iter().map(FxHashMap::len).sum()
     }
 
-    /// Forgets what no segment from `oldest` on holds, but for what is pinned and what that needs.
+    /// Forgets what no segment from `oldest` on holds, and threads and processes that the present one does not hold, but for what is pinned
+    /// and what all that needs.
     pub(super) fn forget(&mut self, oldest: u32, pinned: impl IntoIterator<Item = (IdKind, u32)>) {
-        let kept = self.with_needs(pinned);
+        let kept = self.with_needs(pinned.into_iter().chain(self.present_threads()));
+        let present = self.segment;
         for (kind, shelf) in self.kinds.iter_mut().enumerate() {
+            let is_short_lived = kind == IdKind::Thread as usize || kind == IdKind::Process as usize;
+            let oldest = if is_short_lived { present } else { oldest };
             shelf.retain(|number, shelved| {
                 let is_held = shelved.segment != NEVER && shelved.segment >= oldest;
                 is_held || kept.contains(&(kind, *number))
@@ -101,6 +106,16 @@ impl Shelves {
         }
         let processes = &self.kinds[IdKind::Process as usize];
         self.words.retain(|process, _| processes.contains_key(process));
+    }
+
+    /// Threads and processes that the present segment holds.
+    fn present_threads(&self) -> Vec<(IdKind, u32)> {
+        let of = |kind: IdKind| {
+            let present =
+                self.kinds[kind as usize].iter().filter(|(_, shelved)| shelved.segment == self.segment);
+            present.map(move |(&number, _)| (kind, number))
+        };
+        of(IdKind::Thread).chain(of(IdKind::Process)).collect()
     }
 
     /// The definitions and all that they name.

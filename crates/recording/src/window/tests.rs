@@ -1,8 +1,8 @@
 //! The checkpoint of a segment, and what of a segment that is killed at any byte can be read.
 
 use longpole_event::{
-    Blocking, Event, EventKind, MachineId, ProcessDefinition, Record, StackDefinition, ThreadDefinition,
-    ThreadId, Time,
+    Blocking, Event, EventKind, IdKind, MachineId, ProcessDefinition, Record, StackDefinition,
+    ThreadDefinition, ThreadId, Time,
 };
 
 use super::*;
@@ -134,6 +134,33 @@ fn only_definitions_that_are_needed_are_written_and_all_of_these() {
     let stacks = records.iter().filter(|record| matches!(record, Record::Stack(_))).count();
     assert_eq!(stacks, 2);
     assert!(run.place.path().exists());
+}
+
+#[test]
+fn threads_that_ended_are_forgotten_and_whoever_lives_keeps_what_it_needs() {
+    let mut run = run(160);
+    let parent = run.log.process(ProcessDefinition { pid: 1, parent: None }).unwrap();
+    let child = run.log.process(ProcessDefinition { pid: 2, parent: Some(parent) }).unwrap();
+    let creator = run.log.thread(ThreadDefinition { process: parent, tid: 1 }).unwrap();
+    let lives = run.log.thread(ThreadDefinition { process: child, tid: 2 }).unwrap();
+    run.at(1, creator, start(None));
+    run.at(1, lives, start(Some(creator)));
+    run.at(2, creator, EventKind::Exit);
+    let short = run.thread(3);
+    run.at(2, short, start(None));
+    run.at(3, short, EventKind::Exit);
+    for milliseconds in (20..60).step_by(10) {
+        run.at(milliseconds, lives, EventKind::Overhead { nanoseconds: 1 });
+    }
+    run.log.forget([]);
+    assert!(!run.log.knows(IdKind::Thread, short.0));
+    for milliseconds in (60..400).step_by(10) {
+        run.at(milliseconds, lives, EventKind::Overhead { nanoseconds: 1 });
+    }
+    // Who creates it, and the process that created its own, are there still.
+    let events = run.events();
+    assert_eq!(events[..2], [(0, go_on(None, false)), (1, go_on(Some(0), true))]);
+    assert!(events.len() > 15, "{} events", events.len());
 }
 
 #[test]

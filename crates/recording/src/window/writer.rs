@@ -21,7 +21,9 @@ const CHUNKS: u64 = 4;
 /// No segment is shorter, nanoseconds.
 const SHORTEST: u64 = 20_000_000;
 /// Definitions from which on those that are not needed are forgotten.
-const MANY_DEFINITIONS: usize = 1 << 16;
+const MANY_DEFINITIONS: usize = 1 << 15;
+/// Threads from which on a segment ends: those of older ones are forgotten when they have ended.
+const MANY_THREADS: u32 = 1 << 14;
 
 /// Where segments are written.
 #[derive(Clone, Debug)]
@@ -54,6 +56,8 @@ pub(crate) struct WindowWriter {
     log: LogWriter,
     /// Bytes of the present segment's checkpoint.
     checkpoint_bytes: u64,
+    /// Threads of the segments before.
+    earlier_threads: u32,
     shelves: Shelves,
     threads: ThreadsNow,
     /// Definitions in the whole run.
@@ -73,6 +77,7 @@ impl WindowWriter {
             segments: VecDeque::new(),
             log,
             checkpoint_bytes: 0,
+            earlier_threads: 0,
             shelves: Shelves::default(),
             threads: ThreadsNow::default(),
             counts: DefinitionCounts::default(),
@@ -172,7 +177,7 @@ impl WindowWriter {
             .is_some_and(|kept| time.since(segment.begin) >= (kept / SEGMENTS).max(SHORTEST));
         let events = self.log.written_bytes().saturating_sub(self.checkpoint_bytes);
         let is_large = self.segment_bytes().is_some_and(|most| events >= most.max(self.checkpoint_bytes));
-        is_long || is_large
+        is_long || is_large || self.counts.of(IdKind::Thread) - self.earlier_threads >= MANY_THREADS
     }
 
     /// Bytes that the present segment takes at most beyond its checkpoint.
@@ -189,6 +194,7 @@ impl WindowWriter {
     fn begin_segment(&mut self, number: u32) -> Result<()> {
         self.segments.push_back(WindowSegment { number, begin: self.last, bytes: 0 });
         self.shelves.begin_segment(number);
+        self.earlier_threads = self.counts.of(IdKind::Thread);
         let chunk_bytes = self.segment_bytes().map_or(usize::MAX, |bytes| (bytes / CHUNKS) as usize);
         self.log.begin_segment(chunk_bytes);
         for event in self.threads.checkpoint(self.last) {
