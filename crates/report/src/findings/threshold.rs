@@ -69,7 +69,7 @@ thresholds! {
     ALONE = 50.0 "%": "Part of a procedure's time with no other thread busy from which on it is to be parallelised.";
     BALANCED = 10.0 "%": "Imbalance of the threads' work (1 − mean ÷ most) below which it is even.";
     PROCESS = 10.0 "%": "Part of the CPU time from which on a process is a finding.";
-    WHOLE_RUN = 90.0 "%": "Part of the CPU time from which on a process is as good as the program.";
+    WHOLE_RUN = 98.0 "%": "Part of the CPU time from which on a process is as good as the program.";
     ONE_PROCEDURE = 80.0 "%": "Part of a process's work from which on a procedure stands for it.";
     MOSTLY_FOLDED = 50.0 "%": "Part of a procedure's work in what is folded into it from which on it is named after that.";
     MENTIONED = 10.0 "%": "Part of a procedure's work from which on what is folded into it, or a caller, is mentioned.";

@@ -26,7 +26,7 @@ use crate::quantity::percent;
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "a process",
-    when: "it has at least 10 % of the CPU time and less than 90, rests on at least 5 observations, is no rank of MPI, and no procedure of the program has 80 % of its work: the run executed without its work, never more than its time, and than the CPUs leave",
+    when: "it has at least 10 % of the CPU time and less than 98, rests on at least 5 observations, is no rank of MPI, and no procedure of the program has 80 % of its work: the run executed without its work, never more than its time, and than the CPUs leave",
     advice: "*shorten*",
     find,
     answer: work::answer,
