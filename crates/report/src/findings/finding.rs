@@ -4,11 +4,12 @@ use longpole_event::ProcessId;
 use longpole_metrics::{Node, PinnedSet};
 use longpole_trace::{CodePlace, ObjectId, ObjectKind, ProcedureId};
 
-use super::facts::{PlacedWait, RunFacts};
+use super::facts::RunFacts;
 use super::gain::{GainBounds, GainRange};
 use super::kinds::shared_lines::SharedMemory;
 use super::leading::RankedWork;
 use super::next::NextCommand;
+use super::placed_waits::PlacedWait;
 use super::sentence::{Sentence, ShareInWords, sentence};
 use crate::input::ReportTables;
 

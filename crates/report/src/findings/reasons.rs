@@ -2,8 +2,9 @@
 
 use longpole_trace::Cause;
 
-use super::facts::{RunFacts, is_for_each_other, waiting_for};
+use super::facts::{RunFacts, is_for_each_other};
 use super::finding::FindingBasis;
+use super::placed_waits::waiting_for;
 use super::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
 use super::threshold::{CPU_BOUND, LONG_WAITS, READY, SPINNING};
 use crate::quantity::{grouped, rounded};

@@ -3,9 +3,10 @@
 //! Such a wait is on that path at its length; the run gains at most that.
 
 use super::sleep::waiting_answer;
-use crate::findings::facts::{PlacedWait, is_device};
+use crate::findings::facts::is_device;
 use crate::findings::finding::{Advice, Finding, FindingBasis, FindingKind, LeadingAnswer, Limit};
 use crate::findings::gain::GainRange;
+use crate::findings::placed_waits::PlacedWait;
 use crate::name;
 
 /// The entry of the table.

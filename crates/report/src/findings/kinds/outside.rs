@@ -9,9 +9,10 @@ use longpole_trace::Cause;
 use super::services::services;
 use super::sleep::waiting_answer;
 use super::time_limits::is_ended_by_limit;
-use crate::findings::facts::{PlacedWait, is_device};
+use crate::findings::facts::is_device;
 use crate::findings::finding::{Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit};
 use crate::findings::leading::{LeadingWork, RankedWork};
+use crate::findings::placed_waits::PlacedWait;
 use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
 use crate::findings::threshold::{IDLE, UNMATCHED};
 

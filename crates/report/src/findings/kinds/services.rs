@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 use longpole_trace::{Cause, ObjectId, ObjectKind};
 
 use super::sleep::waiting_answer;
-use crate::findings::facts::PlacedWait;
 use crate::findings::finding::{Advice, Finding, FindingBasis, FindingKind, LeadingAnswer, Limit};
 use crate::findings::gain::GainRange;
+use crate::findings::placed_waits::PlacedWait;
 use crate::findings::sentence::{Sentence, sentence};
 use crate::input::ReportTables;
 

@@ -4,12 +4,12 @@
 use longpole_trace::Cause;
 
 use crate::findings::RankedWork;
-use crate::findings::facts::PlacedWait;
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit,
 };
 use crate::findings::gain::GainRange;
 use crate::findings::next::{PATH_WITH_WAITS, PROFILE, WAITS};
+use crate::findings::placed_waits::PlacedWait;
 use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
 use crate::findings::threshold::{IDLE, OTHER_WAITS};
 

@@ -11,11 +11,11 @@ use longpole_metrics::FinalWait;
 use longpole_trace::Cause;
 
 use crate::findings::RankedWork;
-use crate::findings::facts::waiting_for;
 use crate::findings::finding::{
     Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit, Prediction,
 };
 use crate::findings::next::{PATH_WITH_WAITS, PROFILE, WAITS};
+use crate::findings::placed_waits::waiting_for;
 use crate::input::ReportTables;
 use crate::name;
 use crate::quantity::{count_of, percent, time_text};

@@ -11,9 +11,9 @@
 use longpole_trace::Cause;
 
 use super::sleep::waiting_answer;
-use crate::findings::facts::PlacedWait;
 use crate::findings::finding::{Advice, Finding, FindingBasis, FindingKind, LeadingAnswer, Limit};
 use crate::findings::gain::GainRange;
+use crate::findings::placed_waits::PlacedWait;
 use crate::findings::sentence::{ShareInWords, sentence};
 use crate::findings::threshold::UNMATCHED;
 

@@ -1,0 +1,107 @@
+//! Waits by what they are for and where threads suffered them.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use longpole_metrics::{Measures, Node};
+use longpole_trace::{Cause, ProcedureId};
+
+use super::sentence::{Sentence, sentence};
+use crate::input::ReportTables;
+
+/// A wait: for what, and in which procedure it was suffered.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PlacedWait {
+    /// The cause.
+    pub cause: Cause,
+    /// The procedure, where it is known.
+    pub place: Option<ProcedureId>,
+    /// How long, all threads together, nanoseconds.
+    pub time: u64,
+}
+
+impl PlacedWait {
+    /// The procedure's name, or that it is not known.
+    pub(crate) fn place(&self, input: &ReportTables<'_>) -> Sentence {
+        match self.place {
+            Some(id) => Sentence::name(input, Node::Procedure(id)),
+            None => "an unknown place".into(),
+        }
+    }
+
+    /// The wait as what is waited for, and where.
+    pub(crate) fn text(&self, input: &ReportTables<'_>) -> Sentence {
+        sentence![waiting_for(self.cause), " in ", self.place(input)]
+    }
+}
+
+/// Waits by cause (`None`: for a processor) and procedure.
+pub(super) type WaitTimes = BTreeMap<(Option<Cause>, Option<ProcedureId>), u64>;
+
+/// All waits of working threads, and those of any thread on the elapsed-weighted critical path.
+///
+/// What a charge has on that path beyond its CPU time is waiting; it is divided among the charge's
+/// causes as its waits are.
+pub(super) fn waits_of(input: &ReportTables<'_>) -> (WaitTimes, WaitTimes) {
+    let (mut all, mut on_path) = (WaitTimes::new(), WaitTimes::new());
+    let working = input.analysis.working_threads();
+    for charge in &input.analysis.charges {
+        let measures = &charge.measures;
+        let place = input.paths.innermost(charge.path).map(|place| place.procedure);
+        let waiting = measures.critical_elapsed.saturating_sub(measures.running + measures.spinning);
+        let whole = measures.ready + measures.blocked.iter().sum::<u64>();
+        for (cause, time) in causes(measures) {
+            if working.get(charge.thread.index()) == Some(&true) {
+                *all.entry((cause, place)).or_default() += time;
+            }
+            let part = (waiting as f64 * time as f64 / whole as f64).round() as u64;
+            *on_path.entry((cause, place)).or_default() += part;
+        }
+    }
+    (all, on_path)
+}
+
+/// The waits of a charge, those for a processor first.
+fn causes(measures: &Measures) -> impl Iterator<Item = (Option<Cause>, u64)> + '_ {
+    let blocked = measures.blocked.iter().zip(Cause::ALL).map(|(&time, &cause)| (Some(cause), time));
+    std::iter::once((None, measures.ready)).chain(blocked).filter(|&(_, time)| time > 0)
+}
+
+pub(super) fn ranked(waits: WaitTimes) -> Vec<PlacedWait> {
+    let mut waits: Vec<_> = waits.into_iter().filter(|&(_, time)| time > 0).collect();
+    waits.sort_by_key(|&(key, time)| (Reverse(time), key));
+    let placed = |((cause, place), time)| Some(PlacedWait { cause: cause?, place, time });
+    waits.into_iter().filter_map(placed).collect()
+}
+
+/// A cause as what is waited for.
+pub(crate) fn waiting_for(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Lock => "waiting for a lock",
+        Cause::Condition => "waiting for a condition to be signalled",
+        Cause::Barrier => "waiting at a barrier",
+        Cause::Join => "waiting for a thread to end",
+        Cause::Child => "waiting for a child process to end",
+        Cause::Semaphore => "waiting for a semaphore",
+        Cause::Message => "waiting for a message",
+        Cause::Io => "waiting for a file or disk",
+        Cause::Pipe => "waiting for a pipe",
+        Cause::Socket => "waiting for a socket",
+        Cause::Terminal => "waiting for the terminal",
+        Cause::Poll => "waiting for descriptors (poll)",
+        Cause::PageFault => "waiting for a page of memory",
+        Cause::Sleep => "sleeping",
+        Cause::Timer => "waiting for a timer",
+        Cause::PollingSleep => "sleeping until it looks again",
+        Cause::Signal => "waiting for a signal",
+        Cause::Stopped => "being stopped",
+        Cause::Park => "parked until another thread unparks it",
+        Cause::Kernel => "waiting for a lock of the kernel",
+        Cause::Futex => "waiting for a lock or condition (futex)",
+        Cause::LateSender => "waiting for a late sender",
+        Cause::LateReceiver => "waiting for a late receiver",
+        Cause::Collective => "waiting for others to come to a collective operation",
+        Cause::Request => "waiting for requests to other nodes",
+        Cause::Other => "waiting for something unknown",
+    }
+}
