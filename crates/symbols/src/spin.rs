@@ -3,7 +3,7 @@
 //! In: the code of a file and an address. Out: whether a thread found at that address waits. It does
 //! * at a `pause` instruction, or right behind one;
 //! * in a small loop with a `pause`, or with a call that pauses or yields, in its own rounds, whatever else it does
-//!   but calling what is not known;
+//!   but calling what is not known, and looping without a pause;
 //! * in a call of a loop that pauses, whatever else that does, if what is called only reads a clock or a flag;
 //! * in a loop that meets the rule of [`rule`].
 //!
@@ -244,7 +244,7 @@ impl Loops {
         only_looks && self.busy.iter().any(|found| found.has(here))
     }
 
-    /// Whether a round of a loop around an instruction pauses.
+    /// Whether a round of a loop around an instruction pauses. A loop within that does not pause may be work for as long as it likes.
     fn pauses(&self, here: usize) -> bool {
         let pauses = |index: &usize| {
             is_pause(&self.function.instructions[*index])
@@ -255,7 +255,25 @@ impl Loops {
         small.any(|outer| {
             let inner: Vec<&Loop> = self.pausing.iter().filter(|inner| inner.is_inside(outer)).collect();
             let own = |index: &&usize| !inner.iter().any(|inner| inner.has(**index));
-            outer.members.iter().filter(own).any(pauses)
+            let is_work = |inner: &Loop| inner.has(here) && !inner.members.iter().any(|index| pauses(&index));
+            let is_in_work = || {
+                let mut within = self.small.iter().filter(|inner| inner.members.len() < outer.members.len());
+                within.any(is_work) || (self.calls_for_long(here) && self.is_seen(outer))
+            };
+            outer.members.iter().filter(own).any(pauses) && !is_in_work()
+        })
+    }
+
+    /// Whether the instruction calls what neither pauses nor is known, and may work for as long as it likes.
+    fn calls_for_long(&self, here: usize) -> bool {
+        matches!(self.calls.get(&here), Some(CallEffect::Follows(summary)) if !summary.pauses)
+    }
+
+    /// Whether others see what the loop does: it does not only wait.
+    fn is_seen(&self, found: &Loop) -> bool {
+        let instructions = &self.function.instructions;
+        found.members.iter().any(|&index| {
+            !is_call(&instructions[index]) && is_visible(&instructions[index], &self.function)
         })
     }
 

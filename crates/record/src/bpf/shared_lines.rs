@@ -227,10 +227,9 @@ impl KnownLine {
     fn told(&self, (process, line): (u32, u64), names: &mut LineNames) -> SharedLine {
         let mut users: Vec<KnownUser> = self.users.iter().filter(|user| user.samples > 0).copied().collect();
         users.sort_by_key(|user| (std::cmp::Reverse(user.samples), user.tid));
-        let bytes = users.iter().fold(0, |bytes, user| bytes | user.read | user.written);
         let address = line * LINE;
         let place = self.places.iter().max_by_key(|place| place.samples);
-        let first = address + u64::from(bytes.trailing_zeros());
+        let first = address + u64::from(contended(&users).trailing_zeros());
         let (variable, procedure) = place.map(|place| names.of(place, first)).unwrap_or_default();
         let user = |user: KnownUser| LineUser {
             thread: user.tid,
@@ -241,6 +240,17 @@ impl KnownLine {
         let users = users.into_iter().map(user).collect();
         SharedLine { process, address, variable, procedure, samples: self.samples(), users }
     }
+}
+
+/// The bytes of a line that give it its name: those that one thread writes and another uses, else all that are written.
+fn contended(users: &[KnownUser]) -> u64 {
+    let mut contended = 0;
+    for (index, user) in users.iter().enumerate() {
+        let others = users.iter().enumerate().filter(|&(other, _)| other != index);
+        contended |= others.fold(0, |bytes, (_, other)| bytes | user.written & (other.read | other.written));
+    }
+    let written = users.iter().fold(0, |bytes, user| bytes | user.written);
+    if contended != 0 { contended } else { written }
 }
 
 /// Names of variables and procedures, with each file read once.

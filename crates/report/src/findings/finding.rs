@@ -2,7 +2,7 @@
 
 use longpole_event::ProcessId;
 use longpole_metrics::{Node, PinnedSet};
-use longpole_trace::{CodePlace, ObjectId, ObjectKind, ProcedureId};
+use longpole_trace::{CodePlace, ObjectId, ObjectKind, ProcedureId, Process};
 
 use super::facts::RunFacts;
 use super::gain::{GainBounds, GainRange};
@@ -83,11 +83,17 @@ pub(crate) enum FindingSubject {
     Work,
 }
 
-/// `rank 3`; of other processes what a person would call them.
+/// `rank 3`; of other processes what a person would call them, with the number where several are called so.
 pub(crate) fn rank_name(input: &ReportTables<'_>, id: ProcessId) -> Sentence {
     let process = &input.program.processes[id.index()];
-    let name = process.rank.map_or_else(|| process.label().to_owned(), |rank| format!("rank {rank}"));
+    let name = process.rank.map_or_else(|| own_label(input, process), |rank| format!("rank {rank}"));
     Sentence::named(Node::Process(id), name)
+}
+
+fn own_label(input: &ReportTables<'_>, process: &Process) -> String {
+    let label = process.label();
+    let is_alone = input.program.processes.iter().filter(|other| other.label() == label).count() == 1;
+    if is_alone { label.to_owned() } else { format!("{label} [{}]", process.pid) }
 }
 
 impl FindingSubject {

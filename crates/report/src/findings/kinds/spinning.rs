@@ -59,6 +59,11 @@ fn finding(basis: &FindingBasis<'_, '_>) -> Option<Finding> {
     let change = (Advice::Block, GainRange { low, high });
     let mut found = Finding::advised(basis, (&KIND, Limit::Spinning), subject, change, false)?;
     found.leads = facts.is_held_by_spinning();
+    // Threads that spin beside useful work hold it up only where they take its processors: blocking gains nothing, and work shared otherwise
+    // is a matter of that work.
+    if found.change.is_some_and(|(_, gain)| gain.low == 0.0) {
+        found.weight = found.weight.min((bounds.elapsed - facts.path as f64).max(0.0));
+    }
     let mut evidence = vec![sentence![
         TimeInWords(facts.own_spinning()),
         " of CPU time (",
