@@ -272,9 +272,10 @@ impl Loops {
     /// Whether others see what the loop does: it does not only wait.
     fn is_seen(&self, found: &Loop) -> bool {
         let instructions = &self.function.instructions;
-        found.members.iter().any(|&index| {
-            !is_call(&instructions[index]) && is_visible(&instructions[index], &self.function)
-        })
+        found
+            .members
+            .iter()
+            .any(|&index| !is_call(&instructions[index]) && is_visible(&instructions[index], &self.function))
     }
 
     /// Judges a loop, and where it is not one that waits because of an update, the ways round without that.

@@ -56,3 +56,15 @@ fn work_that_is_followed_by_a_yield_is_work() {
     assert!(spun < 0.02, "{:#}", profile.value["rows"]);
     profile.assert_percent("hash_block", 100.0, 5.0);
 }
+
+/// The loop around the work calls what pauses; the loop within works.
+#[test]
+fn work_between_turns_that_are_polled_for_is_work() {
+    let session = Session::start();
+    let program = or_skip!(session.build("polled_turns.c", &["-pthread"]));
+    let recording = or_skip!(session.record(Collector::Bpf, &[&program]));
+    let profile = recording.report("profile", "procedure");
+    let of = |key: &str| profile.sum("procedure", "take_turns", key);
+    let (spun, ran) = (of("spin_seconds"), of("running_seconds"));
+    assert!(spun < 0.1 * ran, "{spun} s of {ran}: {:#}", profile.value["rows"]);
+}

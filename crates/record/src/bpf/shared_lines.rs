@@ -333,6 +333,25 @@ mod tests {
     }
 
     #[test]
+    fn a_line_is_called_by_what_one_thread_writes_and_another_uses() {
+        let user = |tid, read, written| KnownUser {
+            tid,
+            cpu: 0,
+            last: Time::ZERO,
+            wrote: None,
+            samples: 9,
+            read,
+            written,
+        };
+        // A pointer that all read, and behind it the counter to which all add.
+        assert_eq!(contended(&[user(1, 0xffff, 0xff00), user(2, 0xffff, 0xff00)]), 0xff00);
+        // Counters beside each other: the first of them.
+        assert_eq!(contended(&[user(1, 0xff, 0xff00), user(2, 0xff, 0xff0000)]), 0xffff00);
+        // One that another reads goes before one that its thread alone writes.
+        assert_eq!(contended(&[user(1, 0, 0xffff), user(2, 0xff00, 0)]), 0xff00);
+    }
+
+    #[test]
     fn what_is_only_read_or_used_in_turns_is_not_shared() {
         let mut read = Drawn::new();
         read.alternate([0, 1], [(0xff, 0), (0xff, 0)]);

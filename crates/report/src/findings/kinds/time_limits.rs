@@ -6,7 +6,7 @@
 //! ```
 //! Such a wait is on the elapsed-weighted critical path, because no thread ended it. The run gains at most its time on it, if who
 //! makes the condition true signals it. Waits for a semaphore are the same. Where most wakes have no known waker, or the waits are of a kind
-//! that runtimes use to be idle (parked threads, plain futexes), or the recording ends while a thread is in such a wait, nothing is found.
+//! that runtimes use to be idle (parked threads, plain futexes, conditions of virtual machines), or the recording ends while a thread is in such a wait, nothing is found.
 
 use longpole_trace::Cause;
 
@@ -26,6 +26,14 @@ pub(crate) static KIND: FindingKind = FindingKind {
     answer,
 };
 
+/// Virtual machines: their own threads wait until there is something to do, and nobody who writes a program for them signals those.
+const VIRTUAL_MACHINES: [&str; 3] = ["libjvm.so", "libcoreclr.so", "libmonosgen"];
+
+fn is_of_virtual_machine(basis: &FindingBasis<'_, '_>, wait: &PlacedWait) -> bool {
+    let module = wait.place.map(|id| basis.input.paths.procedure_named_by(id).module.as_str());
+    module.is_some_and(|module| VIRTUAL_MACHINES.iter().any(|name| module.starts_with(name)))
+}
+
 /// Whether time limits ended this wait on the elapsed-weighted critical path: no thread did, nor does it last to the end.
 pub(super) fn is_ended_by_limit(basis: &FindingBasis<'_, '_>, wait: &PlacedWait) -> bool {
     let last = basis.input.analysis.final_waits.iter().filter(|last| last.is_cut && last.cause == wait.cause);
@@ -33,6 +41,7 @@ pub(super) fn is_ended_by_limit(basis: &FindingBasis<'_, '_>, wait: &PlacedWait)
     matches!(wait.cause, Cause::Condition | Cause::Semaphore)
         && basis.facts.unmatched < UNMATCHED
         && 2 * lasting < wait.time
+        && !is_of_virtual_machine(basis, wait)
 }
 
 fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
