@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 
 use longpole_event::{ProcessId, ThreadId};
 use longpole_graph::sweep;
-use longpole_trace::{Folding, ObjectId, PathId, Paths, ProcedureId, Program, Timelines, Unfolded};
+use longpole_trace::{Cause, Folding, ObjectId, PathId, Paths, ProcedureId, Program, Timelines, Unfolded};
 
 use crate::analysis::{Analysis, Charge, Measures, MetricOptions, PathSegment, Weight};
 use crate::execution::{ExecutedSpinEnds, ExecutionPlan, PlaceFactors};
@@ -90,6 +90,9 @@ pub struct WhatIf {
     pub alone: Vec<PredictedGain>,
     /// Gain of all of them.
     pub together: PredictedGain,
+    /// What the procedures that change slept and waited for devices by themselves, on the critical path by elapsed time, as far as their
+    /// changes leave it out: it stays in [`PredictedGain::elapsed`] and is left out of [`PredictedGain::elapsed_most`].
+    pub own_waits: f64,
     /// What is on the critical path by CPU time after all changes: each charge's `critical_cpu`, by thread and path.
     pub path: Vec<Charge>,
 }
@@ -113,7 +116,7 @@ pub struct PredictedGain {
     /// The same at least, where threads poll or spin for what was not seen: it comes no earlier than in the recorded run. Else the same.
     pub elapsed_least: f64,
     /// The same at most, where threads poll or spin for what was not seen: what others did before may be what they waited for, so
-    /// that the run gains all of it. Else the same.
+    /// that the run gains all of it; and where procedures wait by themselves ([`WhatIf::own_waits`]). Else the same.
     pub elapsed_most: f64,
 }
 
@@ -244,7 +247,8 @@ pub fn what_if<T: Timelines>(
         elapsed_least: unknown.map_or(elapsed[lane], |plan| {
             executed(plan, &rules, lane, Some(&plan.spin_ends)).min(elapsed[lane])
         }),
-        elapsed_most: most(lane).min((program.elapsed_nanoseconds as f64).max(elapsed[lane])),
+        elapsed_most: (most(lane) + own_waits(analysis, &rules, lane))
+            .min((program.elapsed_nanoseconds as f64).max(elapsed[lane])),
     };
     let path = new_path(timelines, analysis, &cpu.segments, &rules)?;
     let LaneLengths { base, .. } = cpu;
@@ -253,6 +257,7 @@ pub fn what_if<T: Timelines>(
         execution_error: plan.as_ref().map(ExecutionPlan::error),
         alone: (0..changes.len()).map(saved).collect(),
         together: saved(changes.len()),
+        own_waits: own_waits(analysis, &rules, changes.len()),
         path,
     })
 }
@@ -261,6 +266,28 @@ pub fn what_if<T: Timelines>(
 fn saved_work(plan: &ExecutionPlan, rules: &ChangeRules<'_>, lane: usize) -> f64 {
     plan.saved_work(&factors(rules, lane))
 }
+
+/// What the procedures of a change alone, or of all of them, slept and waited for devices on the critical path by elapsed time, as far as
+/// it is left out, nanoseconds.
+fn own_waits(analysis: &Analysis, rules: &ChangeRules<'_>, lane: usize) -> f64 {
+    let of_procedure = |index: usize| {
+        matches!(rules.changes[index].subject, ChangeSubject::Procedure(_) | ChangeSubject::Inclusive(_))
+    };
+    let is_meant = |index: usize| (index == lane || lane == rules.changes.len()) && of_procedure(index);
+    let left_out = |charge: &Charge| {
+        let on_path = charge.measures.waits_on_path(|cause| UNEXPLAINED.contains(&cause));
+        if on_path == 0.0 {
+            0.0
+        } else {
+            on_path * (1.0 - rules.factor_of(charge.thread, charge.path, is_meant)).max(0.0)
+        }
+    };
+    analysis.charges.iter().map(left_out).sum()
+}
+
+/// Waits that no thread of the program ends.
+const UNEXPLAINED: [Cause; 5] =
+    [Cause::Sleep, Cause::Timer, Cause::PollingSleep, Cause::Io, Cause::PageFault];
 
 /// What work is multiplied by, of a change alone, or behind the last of them all together.
 fn factors(

@@ -54,6 +54,20 @@ fn work_that_two_changes_meet_is_multiplied_by_both() {
 }
 
 #[test]
+fn what_a_procedure_sleeps_by_itself_goes_at_most_and_stays_at_least() {
+    let made = draw("T1 AAzzzzBB");
+    let found = tried(&made, &[procedure(&made, "A", 0.0), procedure(&made, "B", 0.0)]);
+    let gains = |of: PredictedGain| (of.elapsed_least, of.elapsed, of.elapsed_most);
+    assert_eq!(
+        found.alone.iter().map(|&of| gains(of)).collect::<Vec<_>>(),
+        [(2.0, 2.0, 6.0), (2.0, 2.0, 2.0)]
+    );
+    assert_eq!(found.own_waits, 4.0);
+    // Half as long: half of it may go.
+    assert_eq!(gains(tried(&made, &[procedure(&made, "A", 0.5)]).together), (1.0, 1.0, 3.0));
+}
+
+#[test]
 fn what_takes_longer_makes_the_run_longer() {
     let made = draw("T1 AAAA\nT2 BBB");
     assert_eq!(tried(&made, &[procedure(&made, "A", 2.0)]).together.path, -4.0);

@@ -94,7 +94,18 @@ pub fn build_what_if(
 
 /// In which order things happen in the changed run.
 fn order_text(found: &WhatIf, replayed: Option<&Replay>) -> String {
-    let polls = match unknown(found, found.together) {
+    let without_own = PredictedGain {
+        elapsed_most: (found.together.elapsed_most - found.own_waits).max(found.together.elapsed),
+        ..found.together
+    };
+    let own = match percent(found.own_waits, found.before.elapsed as f64) >= UNEXPLAINED_SPINS {
+        true => format!(
+            "What it sleeps, and waits for devices, by itself ({} on the path by elapsed time) stays where the gain is least, and goes where it is most. ",
+            time_text(found.own_waits.round() as u64)
+        ),
+        false => String::new(),
+    };
+    let polls = match unknown(found, without_own) {
         Some(_) => {
             "Threads poll by sleeping, or spin, for what was not seen: where it is the changed work, the run gains up to all of that, and where it is not, less. "
         }
@@ -108,7 +119,7 @@ fn order_text(found: &WhatIf, replayed: Option<&Replay>) -> String {
             "Everything happens in the recorded order; in the changed run, locks may change hands in another."
         }
     };
-    format!("{polls}{order}")
+    format!("{own}{polls}{order}")
 }
 
 /// The gains with ranges of elapsed time that hold those of the run replayed.
