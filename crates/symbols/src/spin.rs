@@ -255,7 +255,7 @@ impl Loops {
         small.any(|outer| {
             let inner: Vec<&Loop> = self.pausing.iter().filter(|inner| inner.is_inside(outer)).collect();
             let own = |index: &&usize| !inner.iter().any(|inner| inner.has(**index));
-            let is_work = |inner: &Loop| inner.has(here) && !inner.members.iter().any(|index| pauses(&index));
+            let is_work = |inner: &Loop| inner.has(here) && !inner.members.iter().any(&pauses);
             let is_in_work = || {
                 let mut within = self.small.iter().filter(|inner| inner.members.len() < outer.members.len());
                 within.any(is_work) || (self.calls_for_long(here) && self.is_seen(outer))
