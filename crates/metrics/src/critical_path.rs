@@ -63,6 +63,14 @@ struct LengthLine {
 }
 
 impl LengthLine {
+    const NONE: LengthLine = LengthLine {
+        since: Time::ZERO,
+        length: 0,
+        grows: false,
+        reached: Time::ZERO,
+        hand_off: PathHandOffId::NONE,
+    };
+
     fn length_at(&self, time: Time) -> u64 {
         self.length + if self.grows { time.since(self.since) } else { 0 }
     }
@@ -85,6 +93,8 @@ struct PathThread {
     /// Since the path came to it, it waited and nothing recorded ended that.
     has_slept: bool,
     line: LengthLine,
+    /// Its line when it began to wait.
+    asked: LengthLine,
     past: VecDeque<LengthLine>,
 }
 
@@ -94,13 +104,8 @@ impl PathThread {
         begin: Time::ZERO,
         state: State::Absent,
         has_slept: false,
-        line: LengthLine {
-            since: Time::ZERO,
-            length: 0,
-            grows: false,
-            reached: Time::ZERO,
-            hand_off: PathHandOffId::NONE,
-        },
+        line: LengthLine::NONE,
+        asked: LengthLine::NONE,
         past: VecDeque::new(),
     };
 
@@ -234,6 +239,7 @@ impl PathSearch {
             tokens.values_mut().for_each(|release| each(&mut release.hand_off));
             for lane in lanes.iter_mut().filter(|lane| lane.life != PathThreadLife::Forgotten) {
                 each(&mut lane.line.hand_off);
+                each(&mut lane.asked.hand_off);
                 lane.past.iter_mut().for_each(|line| each(&mut line.hand_off));
             }
             if let Some(best) = best {
@@ -294,6 +300,7 @@ impl Sweep for PathSearch {
         lane.state = state;
         let reached = lane.reached(time, length);
         lane.change(LengthLine { since: time, length, grows, reached, hand_off });
+        lane.asked = lane.line;
         if state == State::Absent {
             lane.life = PathThreadLife::Ended;
             let older = lane.past.len().saturating_sub(PAST_OF_ENDED);
@@ -327,7 +334,7 @@ impl Sweep for PathSearch {
             Weight::Elapsed => lane.waits() && offered >= time.nanoseconds(),
         };
         if wins {
-            let asked = lane.line;
+            let (grows, asked) = (lane.line.grows, lane.asked);
             let hand_off = PathHandOff { parent: from.hand_off, source, left: source_time, arrived: time };
             let hand_off = if self.weight == Weight::Elapsed
                 && self.lanes[source.index()].has_slept
@@ -339,7 +346,6 @@ impl Sweep for PathSearch {
             };
             let lane = &mut self.lanes[thread.index()];
             lane.has_slept = false;
-            let grows = asked.grows;
             lane.change(LengthLine { since: time, length: offered, grows, reached: time, hand_off });
             if self.path_hand_offs.is_full() {
                 self.collect(time);

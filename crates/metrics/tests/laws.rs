@@ -29,7 +29,8 @@ fn ticks(made: &MemoryTimelines) -> impl Iterator<Item = (ThreadId, u64)> + '_ {
     threads.flat_map(|thread| (0..made.program.elapsed_nanoseconds).map(move |tick| (thread, tick)))
 }
 
-/// The path begins where its first thread begins, and each hand-off is a dependence of the run.
+/// The path begins where its first thread begins, and each hand-off is a dependence of the run, or leads from a thread that begins to wait
+/// for what another one has to what the others do from then on until it goes on.
 fn is_connected(made: &MemoryTimelines, path: &CriticalPath) -> bool {
     let begin = |thread: ThreadId| made.program.threads[thread.index()].start;
     let first = path.segments.first().is_none_or(|first| first.from == begin(first.thread));
@@ -39,6 +40,16 @@ fn is_connected(made: &MemoryTimelines, path: &CriticalPath) -> bool {
             let is_release = |item: &Item, token| {
                 (item.thread, item.time) == left && item.what == ItemKind::Release(token)
             };
+            let excludes = |item: &Item| match item.what {
+                ItemKind::Await(object) => made.objects.get(object).kind.excludes(),
+                _ => false,
+            };
+            let mut begun = made.items.iter().filter(|item| (item.thread, item.time) == left);
+            let goes_on =
+                path.segments.iter().any(|segment| segment.thread == left.0 && segment.from > left.1);
+            if goes_on && begun.any(excludes) {
+                return true;
+            }
             let mut arrivals = made.items.iter().filter(|item| (item.thread, item.time) == arrived);
             arrivals.any(|item| match item.what {
                 ItemKind::Depend { source, source_time, .. } => (source, source_time) == left,
