@@ -273,10 +273,16 @@ impl<'a> Division<'a> {
 
     /// How finely the time of threads is divided.
     fn draws(&self) -> ShareDraws {
-        let parts =
-            |&(_, stratum, _): &(_, u32, _)| self.pools[self.of[stratum as usize]].shares.len() as u64;
-        let parts = self.collected.parts.iter().map(parts).sum();
-        let time = self.collected.parts.iter().map(|&(_, _, time)| time).sum();
+        let (mut parts, mut time) = (0, 0);
+        let mut seen_by = vec![None; self.pools.len()];
+        for &(thread, stratum, of_stratum) in &self.collected.parts {
+            let pool = self.of[stratum as usize];
+            time += of_stratum;
+            // A thread has one part of each path of a pool, in however many of its strata.
+            if seen_by[pool].replace(thread) != Some(thread) {
+                parts += self.pools[pool].shares.len() as u64;
+            }
+        }
         ShareDraws::new(self.pools.len(), parts, time)
     }
 
