@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use longpole_event::{MachineId, ProcessId, ThreadId, Time};
-use longpole_trace::{Cause, LazyStored, ObjectId, PathId, ProcedureId, State};
+use longpole_trace::{LazyStored, ObjectId, PathId, ProcedureId, State};
 
 use crate::charging::Charging;
 use crate::final_waits::FinalWait;
@@ -154,16 +154,13 @@ impl Analysis {
 }
 
 impl Measures {
-    /// What it waited for such causes on the critical path by elapsed weight, nanoseconds: what it has there beyond its CPU time is divided
-    /// as its waits are.
-    pub(crate) fn waits_on_path(&self, is_meant: impl Fn(Cause) -> bool) -> f64 {
+    /// The part on the critical path by elapsed weight of so much of its waiting, nanoseconds: what it has there beyond its CPU time is
+    /// divided as its waits are.
+    #[must_use]
+    pub fn on_elapsed_path(&self, waited: u64) -> f64 {
         let waiting = self.critical_elapsed.saturating_sub(self.running + self.spinning);
         let whole = self.ready + self.blocked.iter().sum::<u64>();
-        if waiting == 0 || whole == 0 {
-            return 0.0;
-        }
-        let meant = self.blocked.iter().zip(Cause::ALL).filter(|(_, cause)| is_meant(**cause));
-        waiting as f64 * meant.map(|(time, _)| time).sum::<u64>() as f64 / whole as f64
+        if whole == 0 { 0.0 } else { waiting as f64 * waited as f64 / whole as f64 }
     }
 
     /// Time on the critical path of this weight.

@@ -275,7 +275,8 @@ fn own_waits(analysis: &Analysis, rules: &ChangeRules<'_>, lane: usize) -> f64 {
     };
     let is_meant = |index: usize| (index == lane || lane == rules.changes.len()) && of_procedure(index);
     let left_out = |charge: &Charge| {
-        let on_path = charge.measures.waits_on_path(|cause| UNEXPLAINED.contains(&cause));
+        let waited = UNEXPLAINED.map(|cause| charge.measures.blocked_for(cause)).iter().sum();
+        let on_path = charge.measures.on_elapsed_path(waited);
         if on_path == 0.0 {
             0.0
         } else {

@@ -1,11 +1,10 @@
 //! What the first reading finds of dependences for which nobody need have waited.
 
-use longpole_event::{Event, EventKind, PrimitiveId, ThreadId};
+use longpole_event::{EventKind, PrimitiveId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::conditions::{ConditionRules, ConditionSites, MonitorStep};
 use crate::objects::{ObjectId, ObjectKind, Objects, Signals};
-use crate::stops::Stops;
 use crate::transitions::{KnownCount, KnownStream};
 
 /// What follows from dependences that no collector shows, for the objects that threads waited for.
@@ -46,8 +45,6 @@ pub(crate) struct LogDependences {
     counts: FxHashMap<PrimitiveId, Vec<KnownCount>>,
     /// Threads whose end another thread waited for, and by whom.
     pub(crate) joined: FxHashSet<(ThreadId, ThreadId)>,
-    /// Threads that were told to end.
-    pub(crate) stops: Stops,
     /// Where threads wait for conditions and signal them.
     pub(crate) sites: ConditionSites,
     /// What follows from that.
@@ -75,10 +72,8 @@ pub(crate) fn monitor_step(kind: EventKind) -> Option<MonitorStep> {
 
 impl LogDependences {
     /// Takes the next event of the log.
-    pub(crate) fn take(&mut self, event: &Event) {
-        self.stops.take(event);
-        let thread = event.thread;
-        match event.kind {
+    pub(crate) fn take(&mut self, thread: ThreadId, kind: EventKind) {
+        match kind {
             EventKind::Joined { ended } => _ = self.joined.insert((ended, thread)),
             EventKind::Write { channel, position, bytes } => {
                 self.streams.entry(channel).or_default().write(position.saturating_add(bytes));

@@ -12,6 +12,7 @@ use crate::dependences::{LogDependences, monitor_step};
 use crate::error::Result;
 use crate::program::Affinity;
 use crate::state::{Cause, State};
+use crate::stops::Sleeps;
 use crate::stream::LogStream;
 use crate::transitions::Foreknowledge;
 
@@ -72,6 +73,7 @@ pub(crate) struct InventoryThread {
     blocked: Option<Time>,
     /// The wait after which it has not waited again.
     waited: Option<ReadWait>,
+    sleeps: Sleeps,
     pub(crate) known: Foreknowledge,
 }
 
@@ -135,7 +137,7 @@ impl Inventory {
             }
             _ => {}
         }
-        self.dependences.take(event);
+        self.dependences.take(event.thread, event.kind);
         if let EventKind::Owner { owner } = event.kind {
             self.owners.push((event.time, event.thread, owner));
             return;
@@ -144,6 +146,11 @@ impl Inventory {
             let count = u32::try_from(count).unwrap_or(u32::MAX);
             self.affinities.push(Affinity { time: event.time, thread: event.thread, count, first });
             return;
+        }
+        if let EventKind::Joined { ended } = event.kind
+            && let Some(ended) = self.threads.get_mut(ended.index())
+        {
+            ended.sleeps.join(ended.wakes);
         }
         let Some(thread) = self.thread(event.thread) else { return };
         thread.start = thread.start.or(Some(event.time));
@@ -162,7 +169,10 @@ impl Inventory {
             }
             EventKind::Title { title } => thread.title = Some(title),
             EventKind::Rank { rank } => thread.rank = Some(rank),
-            EventKind::Exit => thread.end = thread.end.or(Some(event.time)),
+            EventKind::Exit => {
+                thread.end = thread.end.or(Some(event.time));
+                thread.known.stopped = thread.sleeps.stopped();
+            }
             EventKind::Out { blocking: Blocking::Dead, .. } => {
                 thread.end = Some(event.time);
                 thread.known.dies_at_switch = true;
@@ -242,10 +252,14 @@ impl InventoryThread {
     /// The last wait, as a read that follows may tell what it was for.
     fn follow_wait(&mut self, event: &Event) {
         match event.kind {
-            EventKind::Out { blocking, .. } if blocking != Blocking::Runnable => {
+            EventKind::Out { blocking, stack, .. } if blocking != Blocking::Runnable => {
                 (self.blocked, self.waited) = (Some(event.time), None);
+                if let Some(stack) = stack.filter(|_| blocking == Blocking::Interruptible) {
+                    self.sleeps.wait(stack);
+                }
             }
-            EventKind::Wake { .. } => {
+            EventKind::Wake { waker, .. } => {
+                self.sleeps.wake(waker);
                 let wake = self.wakes;
                 self.wakes += 1;
                 if let Some(begin) = self.blocked.take() {

@@ -76,6 +76,8 @@ pub(crate) struct Foreknowledge {
     pub(crate) is_joined: bool,
     /// Another process waits for the end of its process.
     pub(crate) is_reaped: bool,
+    /// The number, from 0, of the wake that ended the sleep in which it was told to end.
+    pub(crate) stopped: Option<u64>,
     /// Intervals in which it is on a processor only to wait, in time order.
     pub(crate) spins: Vec<(Time, Time)>,
 }

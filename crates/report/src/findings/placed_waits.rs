@@ -48,14 +48,11 @@ pub(super) fn waits_of(input: &ReportTables<'_>) -> (WaitTimes, WaitTimes) {
     for charge in &input.analysis.charges {
         let measures = &charge.measures;
         let place = input.paths.innermost(charge.path).map(|place| place.procedure);
-        let waiting = measures.critical_elapsed.saturating_sub(measures.running + measures.spinning);
-        let whole = measures.ready + measures.blocked.iter().sum::<u64>();
         for (cause, time) in causes(measures) {
             if working.get(charge.thread.index()) == Some(&true) {
                 *all.entry((cause, place)).or_default() += time;
             }
-            let part = (waiting as f64 * time as f64 / whole as f64).round() as u64;
-            *on_path.entry((cause, place)).or_default() += part;
+            *on_path.entry((cause, place)).or_default() += measures.on_elapsed_path(time).round() as u64;
         }
     }
     (all, on_path)

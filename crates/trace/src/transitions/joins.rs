@@ -73,7 +73,7 @@ impl Transitions<'_> {
 
     /// The thread wakes for the time of this number, from a sleep: it may have been told to end meanwhile.
     pub(super) fn find_stop(&self, thread: ThreadId, time: Time, wake: u64, observer: &mut impl Observer) {
-        if !self.sources.dependences.stops.ends_with(thread, wake) {
+        if self.sources.known[thread.index()].stopped != Some(wake) {
             return;
         }
         if let Some(&(joiner, source_time)) = self.joins.early.get(&thread) {

@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use longpole_event::ThreadId;
-use longpole_metrics::{Charge, Node, PinnedSet};
+use longpole_metrics::{Node, PinnedSet};
 
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit,
@@ -53,7 +53,8 @@ pub(in crate::findings) fn pinned_threads(input: &ReportTables<'_>) -> Vec<Pinne
     }
     let mut ready_on_path: BTreeMap<ThreadId, f64> = BTreeMap::new();
     for charge in &analysis.charges {
-        *ready_on_path.entry(charge.thread).or_default() += ready_on_path_of(charge);
+        *ready_on_path.entry(charge.thread).or_default() +=
+            charge.measures.on_elapsed_path(charge.measures.ready);
     }
     let mut sets: BTreeMap<PinnedSet, PinnedThreads> = BTreeMap::new();
     for time in &analysis.pinning.times {
@@ -66,14 +67,6 @@ pub(in crate::findings) fn pinned_threads(input: &ReportTables<'_>) -> Vec<Pinne
         found.on_path += (on_path * (time.waited as f64 / ready).min(1.0)).round() as u64;
     }
     sets.into_values().collect()
-}
-
-/// What a charge has of the elapsed-weighted path beyond its CPU time is divided as its waits are.
-fn ready_on_path_of(charge: &Charge) -> f64 {
-    let measures = &charge.measures;
-    let waiting = measures.critical_elapsed.saturating_sub(measures.running + measures.spinning);
-    let whole = measures.ready + measures.blocked.iter().sum::<u64>();
-    if whole == 0 { 0.0 } else { waiting as f64 * measures.ready as f64 / whole as f64 }
 }
 
 /// `CPU 1`, `CPUs 0–3 and 8`, or how many they are where their numbers are not all known.
