@@ -14,7 +14,8 @@
 //!   ticker         . sleep . sleep . sleep ....... end     how often it slept follows from when it was told to end
 //! ```
 //! A thread that was told to end, and looks for that after each sleep, lets go of the run in the same way; the join waits for its
-//! last steps, which begin where it was told.
+//! last steps, which begin where it was told. Not one that also works, as a worker that sleeps until the others are done: its work has to
+//! be done.
 
 use longpole_event::ThreadId;
 use longpole_graph::Arc;
@@ -26,6 +27,8 @@ use super::plan::{ExecutionPlan, PlanStep, ThreadPlan};
 const ENDING: u64 = 1_000_000;
 /// A thread works for a good part of its life from one part in so many on.
 const GOOD_PART: u64 = 5;
+/// A thread in the background works for less than one part in so many of its life.
+const BACKGROUND: u64 = 20;
 
 /// What is known of how one thread ends.
 #[derive(Clone, Copy, Debug, Default)]
@@ -141,13 +144,14 @@ impl ThreadEnds {
     /// are as those of another thread.
     pub fn let_go_of_killed(&self, plan: &mut ExecutionPlan) {
         for (index, ending) in self.0.iter().enumerate() {
-            if ending.stop.is_none() && !self.is_killed(ending) {
+            let stop = ending.stop.filter(|_| ending.used * BACKGROUND <= ending.lived);
+            if stop.is_none() && !self.is_killed(ending) {
                 continue;
             }
             plan.threads[index].is_killed = true;
             let machine = plan.threads[index].machine;
             let killed = ending.last_wait.filter(|&(_, used)| ending.used - used <= ENDING);
-            let Some(step) = ending.stop.or(killed.map(|(step, _)| step)) else { continue };
+            let Some(step) = stop.or(killed.map(|(step, _)| step)) else { continue };
             let steps: Vec<PlanStep> = plan.threads[index].steps.split_off(step);
             plan.threads.push(ThreadPlan { steps, machine, is_killed: true });
         }

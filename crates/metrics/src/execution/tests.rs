@@ -114,6 +114,21 @@ fn the_run_does_not_wait_for_threads_that_are_killed() {
     assert_eq!(milliseconds_without(woken, "A"), (11.0, 9.0));
 }
 
+/// A background thread sleeps on and on; it is told to end in its last sleep, which takes 9 more.
+#[test]
+fn the_run_does_not_wait_for_sleeps_of_a_thread_that_is_told_to_stop() {
+    let told = |works: usize, sleeps: usize| {
+        let first = format!("T1 {}{}{}B", "A".repeat(50), "B".repeat(10), "j".repeat(10));
+        let second = format!("T2 {}{}C{}C_", "C".repeat(works), "z".repeat(sleeps), "z".repeat(33));
+        format!("unit 500000\n{first}\n{second}\nT1@60 -> T2@69 stop\nT2@70 -> T1 join")
+    };
+    assert_eq!(milliseconds_without(&told(1, 34), "A"), (35.5, 10.5));
+    // One that also works has that to do, when nobody tells it to end before.
+    assert_eq!(milliseconds_without(&told(10, 25), "A"), (35.5, 23.5));
+    let untold = told(1, 34).replace("T1@60 -> T2@69 stop\n", "");
+    assert_eq!(milliseconds_without(&untold, "A"), (35.5, 35.5));
+}
+
 #[test]
 fn the_run_waits_for_threads_that_outlive_the_first() {
     let works = "unit 500000\nT1 AAAABBBB____________\nT2 CzzzzzzzzzzzzzzzzCCC";
