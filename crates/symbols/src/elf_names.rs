@@ -1,5 +1,6 @@
 //! Names of addresses in ELF files: symbols, line tables and inlined calls.
 
+use std::cell::OnceCell;
 use std::io::Write;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,7 +20,7 @@ use crate::module::CodeModule;
 use crate::name::readable;
 use crate::spin::Spins;
 use crate::symboliser::{NamedAddress, NamedPlace};
-use crate::thread_bodies::ThreadBodies;
+use crate::thread_bodies::{self, ThreadBodies};
 use crate::vdso;
 
 /// No file has code from here on: user space ends.
@@ -32,7 +33,7 @@ struct FileCode {
     image: Arc<Image>,
     functions: Functions,
     exports: Exports,
-    thread_bodies: ThreadBodies,
+    thread_bodies: OnceCell<ThreadBodies>,
     go: Option<GoFunctions>,
     spins: Spins,
 }
@@ -42,7 +43,7 @@ impl FileCode {
         FileCode {
             functions: Functions::of(&image),
             exports: Exports::of(&image),
-            thread_bodies: ThreadBodies::of(&image),
+            thread_bodies: OnceCell::new(),
             go: GoFunctions::of(&image),
             spins: Spins::of(&image),
             image,
@@ -98,8 +99,8 @@ impl ElfNames {
         let places = match self.symbol(address, start) {
             Some(symbol) => {
                 let function = start.unwrap_or(symbol.addr);
-                let body = self.code.as_ref().and_then(|code| code.thread_bodies.name(function, symbol.name));
-                places(&symbol, body.as_deref().or_else(|| self.exported(function)))
+                let name = self.body(function, symbol.name).or_else(|| self.exported(function));
+                places(&symbol, name)
             }
             None => self.unlisted(address, start).into_iter().collect(),
         };
@@ -114,6 +115,12 @@ impl ElfNames {
         let runtime = || is_openmp(&self.file_name).then(|| "OpenMP runtime".to_owned());
         let procedure = go.or_else(runtime).or_else(|| Some(format!("{}+{:#x}", self.file_name, start?)))?;
         Some(NamedPlace { procedure, file: None, line: 0 })
+    }
+
+    /// What a C++ thread executes, where debug information calls it by nothing but its role.
+    fn body(&self, function: u64, known: &str) -> Option<&str> {
+        let code = self.code.as_ref().filter(|_| thread_bodies::is_nameless(known))?;
+        code.thread_bodies.get_or_init(|| ThreadBodies::of(&code.image)).name(function)
     }
 
     fn exported(&self, function: u64) -> Option<&str> {

@@ -19,6 +19,11 @@ const NAMELESS: [&str; 4] = ["_M_run", "operator()", "_FUN", "_M_invoke"];
 /// What the name of a thread of libstdc++ has before the callable.
 const BEFORE: &str = "std::thread::_Invoker<std::tuple<";
 
+/// Whether a name of debug information says nothing of the function.
+pub(crate) fn is_nameless(name: &str) -> bool {
+    NAMELESS.contains(&name)
+}
+
 /// The names of functions that their debug information does not name, by their beginnings.
 #[derive(Debug, Default)]
 pub(crate) struct ThreadBodies(FxHashMap<u64, String>);
@@ -27,23 +32,19 @@ impl ThreadBodies {
     /// Reads the symbols of a file.
     pub fn of(image: &Image) -> Self {
         let Some(elf) = image.elf() else { return ThreadBodies::default() };
-        let is_nameless =
-            |name: &str| name.starts_with("_Z") && (name.contains("Ul") || name.contains("_M_run"));
+        let is_body = |name: &str| name.starts_with("_Z") && (name.contains("Ul") || name.contains("_M_run"));
         let symbols =
             elf.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition());
         let names = symbols.filter_map(|symbol| {
-            let name = symbol.name().ok().filter(|name| is_nameless(name))?;
-            Some((symbol.address(), name.to_owned()))
+            let name = symbol.name().ok().filter(|name| is_body(name))?;
+            Some((symbol.address(), callable(&readable(name))))
         });
         ThreadBodies(names.collect())
     }
 
-    /// A better name than this for the function that begins there, where there is one.
-    pub fn name(&self, function: u64, known: &str) -> Option<String> {
-        if !NAMELESS.contains(&known) {
-            return None;
-        }
-        Some(callable(&readable(self.0.get(&function)?)))
+    /// The name of the function that begins there, where it is one of them.
+    pub fn name(&self, function: u64) -> Option<&str> {
+        self.0.get(&function).map(String::as_str)
     }
 }
 
