@@ -155,6 +155,11 @@ fn sleeps_of_rust_that_only_look_are_told_by_the_loop_around_them() {
     assert!(most.is_some_and(|most| most > 30.0), "{row:?}");
 }
 
+/// Whether an entry of the list of changes names this.
+fn is_about(row: &serde_json::Map<String, serde_json::Value>, what: &str) -> bool {
+    row["text"].as_str().is_some_and(|text| text.contains(what))
+}
+
 /// What the threads sleep for is the work with the lock: waiting for it properly gains little.
 #[test]
 fn polling_for_a_lock_comes_after_the_work_that_it_waits_for() {
@@ -163,11 +168,8 @@ fn polling_for_a_lock_comes_after_the_work_that_it_waits_for() {
     let program = session.build("poll_trylock.c", &["-pthread"]).unwrap();
     let recording = session.record_with(&["--quiet", "--collector", "bpf"], &program);
     let summary = recording.report("summary", "procedure");
-    let text = |row: &serde_json::Map<String, serde_json::Value>| {
-        row.get("text").and_then(|text| text.as_str()).unwrap_or_default().to_owned()
-    };
-    let changes: Vec<_> = summary.rows().filter(|row| row.contains_key("remedy")).collect();
-    let at = |what: &str| changes.iter().position(|row| text(row).contains(what));
+    let changes: Vec<_> = summary.all_changes().collect();
+    let at = |what: &str| changes.iter().position(|row| is_about(row, what));
     let (work, polls) = (at("use_device"), at("polling sleep"));
     assert!(work.is_some() && polls.is_none_or(|polls| work < Some(polls)), "{changes:?}");
     let Some(polls) = polls else { return };
@@ -199,15 +201,13 @@ fn a_thread_that_is_told_to_stop_holds_nobody_up_but_by_its_lock() {
     let program = session.build("stop_flag.c", &["-pthread"]).unwrap();
     let recording = session.record_with(&["--quiet", "--collector", "bpf"], &program);
     let answer = recording.report("summary", "procedure");
-    let text =
-        |row: &serde_json::Map<String, serde_json::Value>| row["text"].as_str().unwrap_or("").to_owned();
-    let changes: Vec<_> = answer.rows().filter(|row| row.contains_key("remedy")).collect();
-    let lock = changes.iter().find(|row| text(row).contains("mutex table_lock"));
+    let changes: Vec<_> = answer.all_changes().collect();
+    let lock = changes.iter().find(|row| is_about(row, "mutex table_lock"));
     let most = lock.and_then(|row| row["gain_high_seconds"].as_f64());
     let truth = session.least_seconds(&program, &[]) - session.least_seconds(&program, &["alone"]);
     assert!(most.is_some_and(|most| most > 0.8 * truth), "{truth} s; {changes:?}");
     // Its pauses beside the lock are most of its life; the last one alone counts, up to 28 ms.
-    let pauses = changes.iter().find(|row| text(row).contains("sleep in `refresher`"));
+    let pauses = changes.iter().find(|row| is_about(row, "sleep in `refresher`"));
     let most = pauses.and_then(|row| row["gain_high_seconds"].as_f64()).unwrap_or(0.0);
     assert!(most < 0.1, "{changes:?}");
     // Without the lock it takes as long as the work.

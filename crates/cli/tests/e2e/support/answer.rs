@@ -24,9 +24,14 @@ impl Answer {
         self.value["rows"].as_array().expect("a report has rows").iter().filter_map(Value::as_object)
     }
 
+    /// The entries of the list of changes, the first one first.
+    pub fn all_changes(&self) -> impl Iterator<Item = &Map<String, Value>> {
+        self.rows().filter(|row| row.contains_key("remedy"))
+    }
+
     /// The entries of the list of changes that advise this.
     pub fn changes<'a>(&'a self, remedy: &'a str) -> impl Iterator<Item = &'a Map<String, Value>> {
-        self.rows().filter(move |row| row.get("remedy").is_some_and(|found| found == remedy))
+        self.all_changes().filter(move |row| row["remedy"] == remedy)
     }
 
     /// The number `column` of all rows whose `key` column holds `name`, added up; 0 without such a row.
