@@ -23,7 +23,7 @@ const SHORTEST: u64 = 20_000_000;
 /// Definitions from which on those that are not needed are forgotten.
 const MANY_DEFINITIONS: usize = 1 << 15;
 /// Threads from which on a segment ends: those of older ones are forgotten when they have ended.
-const MANY_THREADS: u32 = 1 << 14;
+const THREADS_OF_SEGMENT: u32 = 1 << 14;
 
 /// Where segments are written.
 #[derive(Clone, Debug)]
@@ -177,7 +177,7 @@ impl WindowWriter {
             .is_some_and(|kept| time.since(segment.begin) >= (kept / SEGMENTS).max(SHORTEST));
         let events = self.log.written_bytes().saturating_sub(self.checkpoint_bytes);
         let is_large = self.segment_bytes().is_some_and(|most| events >= most.max(self.checkpoint_bytes));
-        is_long || is_large || self.counts.of(IdKind::Thread) - self.earlier_threads >= MANY_THREADS
+        is_long || is_large || self.counts.of(IdKind::Thread) - self.earlier_threads >= THREADS_OF_SEGMENT
     }
 
     /// Bytes that the present segment takes at most beyond its checkpoint.
