@@ -26,7 +26,7 @@ const BUSY: f64 = 1.0 / 3.0;
 pub(crate) struct HandOffs {
     /// Objects whose hand-offs are no arcs.
     are_none: Vec<bool>,
-    /// Objects that exclude others while one has them.
+    /// Objects that exclude others while one has them; none where all hand-offs are followed as recorded.
     exclude: Vec<bool>,
 }
 
@@ -41,11 +41,11 @@ impl HandOffs {
         };
         HandOffs {
             are_none: objects.all().iter().enumerate().map(are_none).collect(),
-            exclude: objects.all().iter().map(|object| object.kind.excludes()).collect(),
+            exclude: objects.all().iter().map(|object| order == Order::Busy && object.kind.excludes()).collect(),
         }
     }
 
-    /// Whether the thread waited for another one to give back what only one can have.
+    /// Whether the thread waited for another one to give back what only one can have, and that is no order.
     pub fn is_exclusion(&self, dependence: &Dependence) -> bool {
         let excludes = |object: ObjectId| self.exclude.get(object.index()).copied().unwrap_or(false);
         dependence.object.is_some_and(excludes)
