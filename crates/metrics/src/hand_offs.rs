@@ -41,7 +41,11 @@ impl HandOffs {
         };
         HandOffs {
             are_none: objects.all().iter().enumerate().map(are_none).collect(),
-            exclude: objects.all().iter().map(|object| order == Order::Busy && object.kind.excludes()).collect(),
+            exclude: objects
+                .all()
+                .iter()
+                .map(|object| order == Order::Busy && object.kind.excludes())
+                .collect(),
         }
     }
 
