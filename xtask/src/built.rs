@@ -20,12 +20,18 @@ pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or(root().join("target"), Into::into)
 }
 
+/// What cargo builds for the end-to-end tests, the binary under test included. It resolves the features of libraries for the targets
+/// it is asked for; with these they are those of all the workspace's tests, so that no library is compiled twice.
+pub const END_TO_END: [&str; 6] = ["--workspace", "--test", "e2e", "--bin", "xtask", "--locked"];
+
 /// Builds longpole where it is not up to date; its path.
 pub fn longpole(profile: BuildProfile) -> Result<PathBuf> {
-    let (option, folder): (&[&str], _) = match profile {
-        BuildProfile::Dev => (&[], "debug"),
-        BuildProfile::Release => (&["--release"], "release"),
+    let (arguments, folder) = match profile {
+        BuildProfile::Dev => ([&["test", "--no-run", "--quiet"], &END_TO_END[..]].concat(), "debug"),
+        BuildProfile::Release => {
+            (vec!["build", "--release", "--package", "longpole", "--locked", "--quiet"], "release")
+        }
     };
-    succeed(cargo(&["build", "--package", "longpole", "--locked", "--quiet"]).args(option))?;
+    succeed(&mut cargo(&arguments))?;
     Ok(target().join(folder).join("longpole"))
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 
 use crate::steps::{Steps, cargo, root, succeed};
-use crate::{bpf, census, foreign, layering, page, tools, unsteady};
+use crate::{bpf, built, census, foreign, layering, page, tools, unsteady};
 
 /// File, below the target folder, to which tests add a line when they skip.
 const SKIPS: &str = "target/skipped-tests";
@@ -49,9 +49,7 @@ pub fn test(install: bool) -> Result<ExitCode> {
     };
     let mut unsteady = Vec::new();
     steps.step("unit and property tests", || {
-        let arguments =
-            ["test", "--workspace", "--exclude", "longpole", "--locked", "--quiet", "--no-fail-fast"];
-        succeed(&mut test(&arguments))
+        succeed(&mut test(&["test", "--workspace", "--locked", "--quiet", "--no-fail-fast"]))
     });
     steps.step("every interleaving of the agent's memory", || {
         let model = [
@@ -67,7 +65,7 @@ pub fn test(install: bool) -> Result<ExitCode> {
         succeed(cargo(&model).env("RUSTFLAGS", "--cfg loom"))
     });
     steps.step("end-to-end tests", || {
-        unsteady = unsteady::run(&["test", "--package", "longpole", "--locked", "--no-fail-fast"], test)?;
+        unsteady = unsteady::run(&[&["test", "--no-fail-fast"], &built::END_TO_END[..]].concat(), test)?;
         Ok(())
     });
     let mut skipped: Vec<String> =

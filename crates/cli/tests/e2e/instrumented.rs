@@ -171,6 +171,8 @@ fn what_telling_of_calls_costs_is_not_the_programs() {
     /// Others' use of the caches makes calls cost more than the trials tell, and keeps the recorder from its work: one
     /// recording of several is without it.
     const ATTEMPTS: usize = 12;
+    /// Fewer recordings are not several.
+    const SEVERAL: usize = 4;
     let session = Session::start();
     let program = or_skip!(session.build("instrumented_calls.c", &[INSTRUMENT]));
     let mut seen = Vec::new();
@@ -179,17 +181,14 @@ fn what_telling_of_calls_costs_is_not_the_programs() {
         let evidence = recording.report("evidence", "procedure");
         let told = calls(&recording).expect("calls are counted");
         let lost = evidence.value["evidence"]["lost_calls"].as_u64().unwrap_or(0);
-        // The half of a lost pair may stand on either side.
-        assert!(
-            told <= CALLS && 2 * told + lost + 2 >= 2 * CALLS,
-            "{told} calls, {lost} entries and exits lost"
-        );
+        // A call is told if its entry is: of the others that at least is lost.
+        assert!(told <= CALLS && told + lost >= CALLS, "{told} calls, {lost} entries and exits lost");
         if lost > 0 {
             let summary = session.run(longpole().arg("report").arg(&recording.path)).stdout;
             let words = summary.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(words.contains("shares of procedures can be far off"), "{lost} lost: {summary}");
         }
-        if 100 * lost > told {
+        if 50 * lost > told {
             continue;
         }
         let profile = recording.report("profile", "procedure");
@@ -201,8 +200,8 @@ fn what_telling_of_calls_costs_is_not_the_programs() {
         seen.push((chatty, silent, nothing));
         std::fs::remove_dir_all(&recording.path).unwrap();
     }
-    // Where a busy machine keeps the recorder from its work each time, the answer said so above.
-    assert!(seen.is_empty(), "shares of chatty, silent and nothing: {seen:.1?}");
+    // Where a busy machine keeps the recorder from its work most times, the answer said so above.
+    assert!(seen.len() < SEVERAL, "shares of chatty, silent and nothing: {seen:.1?}");
 }
 
 #[test]
