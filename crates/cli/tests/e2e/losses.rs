@@ -35,7 +35,9 @@ fn leading_losses(recording: &Recording) -> f64 {
 fn assert_widened(recording: &Recording, share: f64) {
     let what_if = recording.what_if(&[CHANGE]);
     let error = what_if.value["rows"][0]["elapsed_error_percent"].as_f64().unwrap();
-    assert!((error - (2.0 * share).min(100.0)).abs() < 0.1, "{error} where {share} % are lost");
+    // What the unchanged execution misses is in it, too.
+    let least = (2.0 * share).min(100.0);
+    assert!((least - 0.1..=100.1).contains(&error), "{error} where {share} % are lost");
     let text = run(longpole().arg("what-if").arg(&recording.path).args(["--set", CHANGE])).stdout;
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("% of the events were lost)"), "{text}");
