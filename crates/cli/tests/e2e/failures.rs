@@ -39,14 +39,14 @@ fn assert_no_panic(run: &Run) {
 
 #[test]
 fn the_exit_status_of_the_program_is_passed_on() {
-    let session = Session::start();
+    let session = Session::alone();
     let recording = or_skip!(record_shell(&session, "exit 42"));
     assert_eq!(recording.run.status.code(), Some(42), "{}", recording.run.stderr);
 }
 
 #[test]
 fn processes_that_outlive_the_first_one_are_told() {
-    let session = Session::start();
+    let session = Session::alone();
     let told = |script: &str| {
         let recording = record_shell(&session, script)?;
         Ok::<_, String>(recording.report("summary", "procedure").value["evidence"]["notes"].to_string())
@@ -60,14 +60,14 @@ fn processes_that_outlive_the_first_one_are_told() {
 
 #[test]
 fn a_program_killed_by_a_signal_gives_128_and_the_signal() {
-    let session = Session::start();
+    let session = Session::alone();
     let recording = or_skip!(record_shell(&session, "kill -TERM $$"));
     assert_eq!(recording.run.status.code(), Some(128 + 15), "{}", recording.run.stderr);
 }
 
 #[test]
 fn a_missing_program_gives_127_and_is_named() {
-    let session = Session::start();
+    let session = Session::alone();
     for name in ["/no/such/program", "no-such-program"] {
         let run = or_skip!(record_only(&session, &[name]));
         assert_eq!(run.status.code(), Some(127), "{}", run.stderr);
@@ -78,7 +78,7 @@ fn a_missing_program_gives_127_and_is_named() {
 
 #[test]
 fn a_file_that_cannot_be_executed_gives_126_and_is_named() {
-    let session = Session::start();
+    let session = Session::alone();
     fs::write(session.path().join("plain"), "text").unwrap();
     fs::create_dir(session.path().join("folder")).unwrap();
     for name in ["./plain", "./folder"] {
@@ -91,7 +91,7 @@ fn a_file_that_cannot_be_executed_gives_126_and_is_named() {
 
 #[test]
 fn output_and_input_of_the_program_are_its_own() {
-    let session = Session::start();
+    let session = Session::alone();
     if !is_root() {
         return crate::support::skipped("recording needs root");
     }
@@ -134,7 +134,7 @@ fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
 
 #[test]
 fn an_interrupt_from_the_terminal_ends_the_program_and_the_recording_is_whole() {
-    let session = Session::start();
+    let session = Session::alone();
     let script = "touch started; while :; do :; done";
     let mut record = or_skip!(start(&session, &["/bin/sh", "-c", script]));
     wait_for("the program's start", || session.path().join("started").exists());
@@ -155,7 +155,7 @@ fn an_interrupt_from_the_terminal_ends_the_program_and_the_recording_is_whole() 
 
 #[test]
 fn the_program_outlives_a_killed_recorder_and_what_was_recorded_opens() {
-    let session = Session::start();
+    let session = Session::alone();
     let script = "touch started; i=0; while [ $i -lt 400 ]; do sleep 0.01; i=$((i+1)); done; touch ended";
     let mut record = or_skip!(start(&session, &["/bin/sh", "-c", script]));
     wait_for("the program's start", || session.path().join("started").exists());
@@ -201,7 +201,7 @@ impl Drop for SmallDisk {
 
 #[test]
 fn a_full_disk_ends_the_recording_and_not_the_program() {
-    let session = Session::start();
+    let session = Session::alone();
     let program = or_skip!(session.build("ping_pong.c", &[]));
     let disk = or_skip!(SmallDisk::mount(&session, "192k"));
     let path = disk.0.join("x.longpole");
@@ -218,7 +218,7 @@ fn a_full_disk_ends_the_recording_and_not_the_program() {
 
 #[test]
 fn a_user_without_permission_is_told_why_and_what_helps() {
-    let session = Session::start();
+    let session = Session::alone();
     if !is_root() {
         return crate::support::skipped("giving up root needs root");
     }
@@ -269,7 +269,7 @@ fn report(session: &Session, path: &Path) -> Run {
 
 #[test]
 fn a_truncated_recording_opens_up_to_its_end_and_says_so() {
-    let session = Session::start();
+    let session = Session::alone();
     let recording = or_skip!(sample(&session));
     let log = "machine-0/events.log";
     let whole = fs::read(recording.path.join(log)).unwrap();
@@ -289,7 +289,7 @@ fn a_truncated_recording_opens_up_to_its_end_and_says_so() {
 
 #[test]
 fn damage_at_any_byte_is_counted_or_named_and_never_a_panic() {
-    let session = Session::start();
+    let session = Session::alone();
     let recording = or_skip!(sample(&session));
     let copy = session.path().join("damaged.longpole");
     for log in ["machine-0/events.log", "machine-0/symbols.log", "recording.json"] {
@@ -313,7 +313,7 @@ fn damage_at_any_byte_is_counted_or_named_and_never_a_panic() {
 
 #[test]
 fn a_recording_of_a_newer_version_is_refused_with_both_versions() {
-    let session = Session::start();
+    let session = Session::alone();
     let recording = or_skip!(sample(&session));
     let file = recording.path.join("recording.json");
     let written = format!("\"format_version\": {}", longpole_recording::FORMAT_VERSION);
@@ -326,7 +326,7 @@ fn a_recording_of_a_newer_version_is_refused_with_both_versions() {
 
 #[test]
 fn what_is_no_recording_is_named_as_such() {
-    let session = Session::start();
+    let session = Session::alone();
     let file = session.path().join("notes.txt");
     fs::write(&file, "not a recording").unwrap();
     for path in [file, session.path().join("nowhere"), session.path().to_owned()] {
@@ -341,7 +341,7 @@ fn what_is_no_recording_is_named_as_such() {
 
 #[test]
 fn perf_data_without_the_needed_events_names_the_missing_one() {
-    let session = Session::start();
+    let session = Session::alone();
     let perf = or_skip!(find("perf"));
     let mut command = Command::new(perf);
     let data = session.path().join("perf.data");
@@ -362,7 +362,7 @@ fn perf_data_without_the_needed_events_names_the_missing_one() {
 
 #[test]
 fn a_program_that_ends_at_once_gets_an_answer_that_says_why_it_is_short() {
-    let session = Session::start();
+    let session = Session::alone();
     let recording = or_skip!(record_shell(&session, "exit 0"));
     let run = report(&session, &recording.path);
     assert!(run.status.success(), "{}", run.stderr);
@@ -371,7 +371,7 @@ fn a_program_that_ends_at_once_gets_an_answer_that_says_why_it_is_short() {
 
 #[test]
 fn a_closed_pipe_is_no_error() {
-    let session = Session::start();
+    let session = Session::alone();
     let recording = or_skip!(sample(&session));
     let mut command = longpole();
     command.arg("report").arg(&recording.path).args(["--view", "tree"]).stdout(Stdio::piped());

@@ -147,7 +147,7 @@ fn a_server_that_is_asked_for_a_part_of_the_run() {
     /// How many observations stand behind shares differs a lot from run to run of this program; with too few no procedure
     /// is named.
     const ATTEMPTS: usize = 5;
-    let session = Session::start();
+    let session = Session::alone();
     let socket = session.path().join("server.socket");
     for attempt in 1..=ATTEMPTS {
         let _ = std::fs::remove_file(&socket);

@@ -103,7 +103,7 @@ fn left_over() -> Vec<PathBuf> {
 
 #[test]
 fn a_command_runs_on_each_host_and_knows_on_which() {
-    let session = Session::start();
+    let session = Session::alone();
     let machines_here = or_skip!(NamespaceMachines::start(session.path()));
     let [(first, _), (second, _)] = MACHINES;
     let output = session.path().join("run.longpole");
@@ -125,7 +125,7 @@ fn a_command_runs_on_each_host_and_knows_on_which() {
 
 #[test]
 fn a_host_that_does_not_record_keeps_the_program_from_starting_anywhere() {
-    let session = Session::start();
+    let session = Session::alone();
     let machines_here = or_skip!(NamespaceMachines::start(session.path()));
     let [(first, _), _] = MACHINES;
     let (output, ran) = (session.path().join("run.longpole"), session.path().join("ran"));
@@ -140,7 +140,7 @@ fn a_host_that_does_not_record_keeps_the_program_from_starting_anywhere() {
 
 #[test]
 fn an_interrupt_ends_the_programs_on_all_hosts() {
-    let session = Session::start();
+    let session = Session::alone();
     let machines_here = or_skip!(NamespaceMachines::start(session.path()));
     let [(first, _), (second, _)] = MACHINES;
     let output = session.path().join("run.longpole");
@@ -163,7 +163,7 @@ fn an_interrupt_ends_the_programs_on_all_hosts() {
 
 #[test]
 fn the_critical_path_of_a_client_leads_through_its_server_on_another_machine() {
-    let session = Session::start();
+    let session = Session::alone();
     or_skip!(Collector::Bpf.permitted());
     let machines_here = or_skip!(NamespaceMachines::start(session.path()));
     let program = or_skip!(session.build("client_on_another_machine.c", &[]));
@@ -278,7 +278,7 @@ fn by_ssh(shell: &str, output: &Path, command: &[&str]) -> Run {
 
 #[test]
 fn ssh_is_a_way_to_hosts() {
-    let session = Session::start();
+    let session = Session::alone();
     let ssh = or_skip!(LoopbackSsh::start(session.path()));
     let output = session.path().join("run.longpole");
     let run = by_ssh(&ssh.shell, &output, &["sh", "-c", "echo \"$LONGPOLE_HOST  $1\"", "sh", "it's  $HOME"]);

@@ -79,7 +79,7 @@ fn user_seconds(stat: &Path) -> f64 {
 
 #[test]
 fn an_exporter_of_debian_is_scraped() {
-    let session = Session::start();
+    let session = Session::alone();
     let exporter = or_skip!(Exporter::start());
     let target = format!("prometheus=http://{}/metrics", exporter.address);
     // The program reads the same counts at its begin and its end, and computes for two seconds between.
@@ -108,7 +108,7 @@ fn an_exporter_of_debian_is_scraped() {
 
 #[test]
 fn what_a_command_prints_is_in_the_recording_of_the_program() {
-    let session = Session::start();
+    let session = Session::alone();
     let command = "cmd:echo '#! steps unit=steps samples=counter'; i=0; while :; do i=$((i+1)); echo steps program $i; sleep 0.05; done";
     let (run, outside) = or_skip!(record(&session, &["kernel", command], "sleep 1; exit 7"));
     assert_eq!(run.status.code(), Some(7), "{}", run.stderr);
@@ -127,7 +127,7 @@ fn what_a_command_prints_is_in_the_recording_of_the_program() {
 
 #[test]
 fn bad_collectors_leave_the_run_and_the_other_collectors_unharmed() {
-    let session = Session::start();
+    let session = Session::alone();
     let hangs = "cmd:trap '' TERM; while :; do sleep 4721; done";
     let (dies, floods) = ("cmd:echo good program 1; exit 3", "cmd:yes 'noise program 1'");
     let (rubbish, missing) =
@@ -151,7 +151,7 @@ fn bad_collectors_leave_the_run_and_the_other_collectors_unharmed() {
 
 #[test]
 fn a_recorder_that_is_killed_takes_its_commands_with_it() {
-    let session = Session::start();
+    let session = Session::alone();
     if !is_root() {
         return crate::support::skipped("recording needs root");
     }

@@ -13,7 +13,7 @@ fn change(recording: &Recording) -> Option<Map<String, Value>> {
 
 #[test]
 fn regions_that_do_not_pay_cost_what_the_program_without_them_saves() {
-    let session = Session::start();
+    let session = Session::alone();
     or_skip!(may_be_real_time());
     let serial = session.path().join("serial");
     let flags = ["-fopenmp", "-DSERIAL", "-o", serial.to_str().unwrap()];

@@ -29,7 +29,7 @@ fn count(recording: &Recording, name: &str) -> f64 {
 
 #[test]
 fn work_and_states_of_a_user_s_own_program_are_known() {
-    let session = Session::start();
+    let session = Session::alone();
     let nobody = or_skip!(Nobody::in_session(&session));
     let recording = or_skip!(record(&nobody, "lock_hog.c", &[]));
     let critical = recording.report("critical-path", "procedure");
@@ -46,7 +46,7 @@ fn work_and_states_of_a_user_s_own_program_are_known() {
 
 #[test]
 fn nobody_is_named_where_nobody_was_seen() {
-    let session = Session::start();
+    let session = Session::alone();
     let nobody = or_skip!(Nobody::in_session(&session));
     if Path::new(longpole_record::tracefs::COPY).exists() {
         return crate::support::skipped("`longpole setup` has let users see futex calls here");
@@ -69,7 +69,7 @@ fn nobody_is_named_where_nobody_was_seen() {
 
 #[test]
 fn processes_and_threads_are_followed_from_their_creation() {
-    let session = Session::start();
+    let session = Session::alone();
     let nobody = or_skip!(Nobody::in_session(&session));
     let recording = or_skip!(record(&nobody, "fork_exec_tree.c", &[]));
     let threads = recording.report("threads", "thread");
@@ -79,7 +79,7 @@ fn processes_and_threads_are_followed_from_their_creation() {
 
 #[test]
 fn the_ladder_ends_with_what_is_permitted_and_says_what_was_not() {
-    let session = Session::start();
+    let session = Session::alone();
     let nobody = or_skip!(Nobody::in_session(&session));
     or_skip!(Nobody::may_have_perf_events());
     let recording = nobody.record(&[], &["true"]);
@@ -94,7 +94,7 @@ fn the_ladder_ends_with_what_is_permitted_and_says_what_was_not() {
 
 #[test]
 fn a_running_process_is_attached_to() {
-    let session = Session::start();
+    let session = Session::alone();
     let nobody = or_skip!(Nobody::in_session(&session));
     or_skip!(Nobody::may_have_perf_events());
     let program = or_skip!(session.build("more_threads_than_cpus.c", &[]));
@@ -118,7 +118,7 @@ fn a_running_process_is_attached_to() {
 
 #[test]
 fn a_filter_of_system_calls_is_told_as_such() {
-    let session = Session::start();
+    let session = Session::alone();
     let nobody = or_skip!(Nobody::in_session(&session));
     or_skip!(Nobody::may_have_perf_events());
     for error in [libc::EPERM, libc::EACCES, libc::ENOSYS] {
@@ -133,7 +133,7 @@ fn a_filter_of_system_calls_is_told_as_such() {
 
 #[test]
 fn a_program_with_another_user_s_rights_is_told_as_such_and_runs_as_ever() {
-    let session = Session::start();
+    let session = Session::alone();
     let nobody = or_skip!(Nobody::in_session(&session));
     or_skip!(Nobody::may_have_perf_events());
     let program = or_skip!(session.build("pure_computation.c", &[]));

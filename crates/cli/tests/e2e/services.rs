@@ -47,7 +47,7 @@ fn asked(session: &Session, program: &Path, address: &str) {
 
 #[test]
 fn a_service_that_is_not_recorded_is_to_be_asked_earlier() {
-    let session = Session::start();
+    let session = Session::alone();
     or_skip!(Collector::Bpf.permitted());
     let program = or_skip!(session.build("outside_service.c", &["-pthread"]));
     // A port of its own: those above are given to who asks for a connection.
@@ -57,7 +57,7 @@ fn a_service_that_is_not_recorded_is_to_be_asked_earlier() {
 
 #[test]
 fn a_service_behind_a_local_socket_has_its_path() {
-    let session = Session::start();
+    let session = Session::alone();
     or_skip!(Collector::Bpf.permitted());
     let program = or_skip!(session.build("outside_service.c", &["-pthread"]));
     let path = session.path().join("prices");

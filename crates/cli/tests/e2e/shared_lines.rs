@@ -31,7 +31,7 @@ fn change(session: &Session, program: &Path, place: &str) -> Option<Map<String, 
 
 #[test]
 fn counters_in_one_line_are_to_be_spread_out_and_one_counter_to_be_divided() {
-    let session = Session::start();
+    let session = Session::alone();
     let program = or_skip!(program(&session));
     for (place, remedy) in ["beside", "same"].into_iter().zip(REMEDIES) {
         let truths = saved_percents(&at(&program, "apart"), &at(&program, place));
@@ -47,7 +47,7 @@ fn counters_in_one_line_are_to_be_spread_out_and_one_counter_to_be_divided() {
 
 #[test]
 fn counters_in_lines_of_their_own_are_left_alone() {
-    let session = Session::start();
+    let session = Session::alone();
     let program = or_skip!(program(&session));
     assert_eq!(change(&session, &program, "apart"), None);
 }

@@ -97,7 +97,7 @@ fn without_numbers(text: &str) -> String {
 
 #[test]
 fn a_deadlock_of_two_is_named_with_its_locks_threads_and_places() {
-    let session = Session::start();
+    let session = Session::alone();
     let program = or_skip!(session.build("deadlock.c", &[]));
     let told = without_numbers(&recorded(&session, &program, "two"));
     assert_has(
@@ -120,7 +120,7 @@ fn a_deadlock_of_two_is_named_with_its_locks_threads_and_places() {
 
 #[test]
 fn a_deadlock_of_three_and_one_of_a_thread_with_itself_are_cycles() {
-    let session = Session::start();
+    let session = Session::alone();
     let program = or_skip!(session.build("deadlock.c", &[]));
     let told = without_numbers(&recorded(&session, &program, "three"));
     assert_has(&told, &["Deadlock: ", "`first` waits for `journal`, which `second` holds"]);
@@ -132,7 +132,7 @@ fn a_deadlock_of_three_and_one_of_a_thread_with_itself_are_cycles() {
 
 #[test]
 fn a_condition_that_nobody_signals_and_a_lock_that_is_kept_are_no_deadlocks() {
-    let session = Session::start();
+    let session = Session::alone();
     let program = or_skip!(session.build("deadlock.c", &[]));
     let told = without_numbers(&recorded(&session, &program, "signal"));
     assert!(!told.contains("Deadlock"), "{told}");
@@ -148,7 +148,7 @@ fn a_condition_that_nobody_signals_and_a_lock_that_is_kept_are_no_deadlocks() {
 
 #[test]
 fn a_program_that_is_killed_in_a_deadlock_is_said_to_have_been_in_one() {
-    let session = Session::start();
+    let session = Session::alone();
     let program = or_skip!(session.build("deadlock.c", &[]));
     let path = session.path().join("killed.longpole");
     let mut record = longpole();
@@ -166,7 +166,7 @@ fn a_program_that_is_killed_in_a_deadlock_is_said_to_have_been_in_one() {
 
 #[test]
 fn threads_that_wait_before_the_recorder_comes_are_shown_with_place_and_object() {
-    let session = Session::start();
+    let session = Session::alone();
     // Without unwinding by frame pointers, and with it.
     for (flags, way) in [(&[][..], "two"), (&["-fno-omit-frame-pointer"], "two"), (&["-O0"], "signal")] {
         let program = or_skip!(session.build("deadlock.c", flags));

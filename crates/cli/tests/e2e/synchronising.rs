@@ -17,7 +17,7 @@ fn cpu_seconds(program: &Path) -> f64 {
 
 #[test]
 fn calls_of_a_lock_cost_what_the_program_without_them_saves() {
-    let session = Session::start();
+    let session = Session::alone();
     let without = session.path().join("without");
     let flags = ["-DWITHOUT_LOCK", "-o", without.to_str().unwrap()];
     or_skip!(session.build("counted_lock.c", &flags));
@@ -42,7 +42,7 @@ fn calls_of_a_lock_cost_what_the_program_without_them_saves() {
 /// Records a program that tells of its calls, and asks who calls `nap` in it.
 #[test]
 fn calls_are_counted_where_threads_tell_of_them() {
-    let session = Session::start();
+    let session = Session::alone();
     let program = or_skip!(session.build("call_counts.c", &["-finstrument-functions"]));
     let path = session.path().join("x.longpole");
     let mut record = longpole();
@@ -69,7 +69,7 @@ fn calls_are_counted_where_threads_tell_of_them() {
 /// The same program with a lock that lets writers go first is the truth.
 #[test]
 fn a_writer_that_readers_pass_is_to_go_first() {
-    let session = Session::start();
+    let session = Session::alone();
     or_skip!(Collector::Bpf.permitted());
     let program = or_skip!(session.build("starved_writer.c", &["-pthread"]));
     let first = session.least_seconds(&program, &["writer"]);
@@ -95,7 +95,7 @@ fn a_writer_that_readers_pass_is_to_go_first() {
 /// Here the readers wait, for a writer that keeps the lock for long.
 #[test]
 fn readers_of_a_lock_are_no_starved_writers() {
-    let session = Session::start();
+    let session = Session::alone();
     or_skip!(Collector::Bpf.permitted());
     let program = or_skip!(session.build("rwlock.c", &["-pthread"]));
     let recording = session.record_with(&["--quiet", "--collector", "bpf"], &program);

@@ -61,7 +61,7 @@ fn says(recording: &Recording, text: &str) -> bool {
 
 #[test]
 fn the_last_part_of_a_run_is_right() {
-    let session = Session::start();
+    let session = Session::alone();
     or_skip!(Collector::Bpf.permitted());
     let program = or_skip!(session.build("last_seconds.c", &[]));
     let mut record = longpole();
@@ -93,7 +93,7 @@ fn the_last_part_of_a_run_is_right() {
 
 #[test]
 fn a_recording_stays_below_its_bound() {
-    let session = Session::start();
+    let session = Session::alone();
     or_skip!(Collector::Bpf.permitted());
     let program = or_skip!(session.build("ping_pong.c", &[]));
     let mut record = start(&session, &["--max-size", "1M"], &[program.to_str().unwrap(), "300000"]);
@@ -113,7 +113,7 @@ fn a_recording_stays_below_its_bound() {
 
 #[test]
 fn a_snapshot_is_a_recording_and_the_recorder_goes_on() {
-    let session = Session::start();
+    let session = Session::alone();
     or_skip!(Collector::Bpf.permitted());
     let program = or_skip!(session.build("last_seconds.c", &[]));
     let record = start(&session, &["--keep-last", "0.3s"], &[program.to_str().unwrap()]);
@@ -140,7 +140,7 @@ fn a_snapshot_is_a_recording_and_the_recorder_goes_on() {
 
 #[test]
 fn a_recorder_killed_at_any_moment_leaves_the_last_part() {
-    let session = Session::start();
+    let session = Session::alone();
     or_skip!(Collector::Bpf.permitted());
     let program = or_skip!(session.build("last_seconds.c", &[]));
     for segment in [0, 2, 12] {
@@ -182,7 +182,7 @@ fn on_small_disk(session: &Session, size: &str, script: &str) -> Result<Run, Str
 
 #[test]
 fn a_full_disk_is_what_the_answer_begins_with() {
-    let session = Session::start();
+    let session = Session::alone();
     or_skip!(Collector::Bpf.permitted());
     let program = or_skip!(session.build("ping_pong.c", &[]));
     let program = program.display();
@@ -201,7 +201,7 @@ fn a_full_disk_is_what_the_answer_begins_with() {
 
 #[test]
 fn a_disk_without_room_for_any_event_is_named() {
-    let session = Session::start();
+    let session = Session::alone();
     or_skip!(Collector::Bpf.permitted());
     let program = or_skip!(session.build("ping_pong.c", &[]));
     let program = program.display();
@@ -217,7 +217,7 @@ fn a_disk_without_room_for_any_event_is_named() {
 
 #[test]
 fn an_export_that_fails_leaves_no_torn_file() {
-    let session = Session::start();
+    let session = Session::alone();
     let recording = or_skip!(
         session.build("lock_hog.c", &[]).and_then(|program| { session.record(Collector::Bpf, &[&program]) })
     );

@@ -66,7 +66,7 @@ impl<'a> Nobody<'a> {
 
     /// Runs a command of theirs to its end.
     pub fn run(&self, command: &mut Command) -> Run {
-        super::run(command)
+        self.session.run_elsewhere(command)
     }
 
     /// `longpole record` with these options.

@@ -32,6 +32,7 @@ pub struct Run {
     pub status: ExitStatus,
     pub stdout: String,
     pub stderr: String,
+    pub elapsed: Duration,
 }
 
 /// Runs a command to its end, with its output in files; it is killed, and the test fails, when it takes
@@ -54,10 +55,11 @@ pub fn run(command: &mut Command) -> Run {
         }
         std::thread::sleep(Duration::from_millis(10));
     };
+    let elapsed = begin.elapsed();
     let text = |path: &Path| String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned();
     let (stdout, stderr) = (text(out.path()), text(err.path()));
     let Some(status) = status else { panic!("{command:?} hangs\n{stdout}\n{stderr}") };
-    Run { status, stdout, stderr }
+    Run { status, stdout, stderr, elapsed }
 }
 
 /// Where events come from.
@@ -108,37 +110,52 @@ fn has_futex_tracepoints() -> Result<(), String> {
     found.map(drop).map_err(|error| format!("the kernel has no tracepoint of futex calls: {error}"))
 }
 
-/// A test's hold on the machine, and its folder. Recordings of two tests at once would disturb each
-/// other's times, so a session waits until it is the only one, or until all others are of tests that look at no time either.
+/// When no other test may use the machine: recordings of two tests at once would disturb each other's times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Alone {
+    /// From the session's begin to its end
+    Always,
+    /// While the session runs something; its programs are built, and its answers read, beside what others build and read
+    WhileItRuns,
+    /// Never
+    Never,
+}
+
+/// A test's hold on the machine, and its folder.
 pub struct Session {
     pub folder: tempfile::TempDir,
-    _machine: File,
+    machine: File,
+    alone: Alone,
 }
 
 impl Session {
-    /// Waits for the machine.
+    /// For a test that runs what takes time by [`Session::run`], or what calls that.
     pub fn start() -> Session {
-        let machine = Session::machine();
-        machine.lock().unwrap();
-        Session::holding(machine)
+        Session::new(Alone::WhileItRuns)
+    }
+
+    /// For a test that starts by itself what takes time.
+    pub fn alone() -> Session {
+        Session::new(Alone::Always)
     }
 
     /// For a test whose answers are the same however long anything takes.
     pub fn beside_others() -> Session {
-        let machine = Session::machine();
-        machine.lock_shared().unwrap();
-        Session::holding(machine)
+        Session::new(Alone::Never)
     }
 
-    fn machine() -> File {
-        File::create(Path::new(env!("CARGO_TARGET_TMPDIR")).join("machine.lock")).unwrap()
-    }
-
-    fn holding(machine: File) -> Session {
+    /// Waits for the machine.
+    fn new(alone: Alone) -> Session {
+        let machine = File::create(Path::new(env!("CARGO_TARGET_TMPDIR")).join("machine.lock")).unwrap();
+        match alone {
+            Alone::Always => machine.lock(),
+            Alone::WhileItRuns | Alone::Never => machine.lock_shared(),
+        }
+        .unwrap();
         let folder = tempfile::Builder::new().prefix("longpole-e2e-").tempdir().unwrap();
         // Some tests run programs as another user in it.
         std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
-        Session { folder, _machine: machine }
+        Session { folder, machine, alone }
     }
 
     /// The session's folder.
@@ -160,23 +177,33 @@ impl Session {
         let mut build = Command::new(go);
         build.args(["build", "-o", name, "."]).env("HOME", self.path());
         build.env("GOFLAGS", "-mod=mod").env("GOPROXY", "off").env("GOTELEMETRY", "off");
-        let built = self.run(&mut build);
+        let built = run(build.current_dir(self.path()));
         assert!(built.status.success(), "{}", built.stderr);
         Ok(self.path().join(name))
     }
 
     /// Runs a command in the session's folder.
     pub fn run(&self, command: &mut Command) -> Run {
-        run(command.current_dir(self.path()))
+        self.run_elsewhere(command.current_dir(self.path()))
+    }
+
+    /// The same where the command says.
+    pub fn run_elsewhere(&self, command: &mut Command) -> Run {
+        if self.alone != Alone::WhileItRuns {
+            return run(command);
+        }
+        self.machine.lock().unwrap();
+        let run = run(command);
+        self.machine.lock_shared().unwrap();
+        run
     }
 
     /// Elapsed time of a program that succeeds, seconds: the least of three runs, as others only lengthen them.
     pub fn least_seconds(&self, program: &Path, arguments: &[&str]) -> f64 {
         let seconds = |_| {
-            let begin = Instant::now();
             let run = self.run(Command::new(program).args(arguments));
             assert!(run.status.success(), "{}", run.stderr);
-            begin.elapsed().as_secs_f64()
+            run.elapsed.as_secs_f64()
         };
         (0..3).map(seconds).fold(f64::INFINITY, f64::min)
     }
@@ -249,7 +276,7 @@ impl Session {
         perf.args(["sched:sched_switch,sched:sched_waking,cpu-clock", "-o"]);
         let run = self.run(perf.arg(&data).arg("--").args(command));
         assert!(data.is_file(), "perf made nothing: {}", run.stderr);
-        let imported = self.run(longpole().args(["import", "--force"]).arg(&data).arg("-o").arg(path));
+        let imported = super::run(longpole().args(["import", "--force"]).arg(&data).arg("-o").arg(path));
         assert!(imported.status.success(), "import failed: {}", imported.stderr);
         Ok(Run { stderr: run.stderr + &imported.stderr, ..run })
     }
@@ -265,7 +292,12 @@ pub struct Recording {
 impl Recording {
     /// The recording in a folder.
     pub fn at(path: &Path) -> Recording {
-        let run = Run { status: ExitStatus::default(), stdout: String::new(), stderr: String::new() };
+        let run = Run {
+            status: ExitStatus::default(),
+            stdout: String::new(),
+            stderr: String::new(),
+            elapsed: Duration::ZERO,
+        };
         Recording { path: path.to_owned(), run }
     }
 
