@@ -121,7 +121,7 @@ fn procedures(recording: &Recording) -> Vec<String> {
 
 #[test]
 fn a_privileged_program_s_places_are_not_recorded() {
-    let session = Session::start();
+    let session = Session::alone();
     let nobody = or_skip!(set_up(&session, Holder::PrivilegedProcess));
     let (program, file, secret) = or_skip!(private_program(&session));
     let places = PrivatePlaces { session: &session, nobody: &nobody, program, file, secret };
@@ -237,7 +237,7 @@ fn send(pid: u32, signal: i32) {
 #[test]
 fn who_has_capabilities_leaves_no_core_and_shows_no_memory() {
     for holder in [Holder::Recorder, Holder::PrivilegedProcess] {
-        let session = Session::start();
+        let session = Session::alone();
         let nobody = or_skip!(set_up(&session, holder));
         let (program, file, _) = or_skip!(private_program(&session));
         let run = format!("{} {};", program.display(), file.display());
@@ -271,7 +271,7 @@ fn capabilities(pid: u32) -> [u64; 2] {
 
 #[test]
 fn nothing_has_capabilities_while_the_program_runs() {
-    let session = Session::start();
+    let session = Session::alone();
     let nobody = or_skip!(set_up(&session, Holder::PrivilegedProcess));
     let script = "while :; do /bin/true; done";
     let background = Background::start(&nobody, &["--collector", "bpf", "--", "sh", "-c", script]);
@@ -286,21 +286,27 @@ fn nothing_has_capabilities_while_the_program_runs() {
 
 #[test]
 fn a_recorder_or_a_privileged_process_that_is_killed_leaves_a_recording_that_opens() {
-    let session = Session::start();
+    let session = Session::alone();
     let nobody = or_skip!(set_up(&session, Holder::PrivilegedProcess));
-    let script = "i=0; while [ $i -lt 400 ]; do /bin/true; i=$((i+1)); done; sleep 1; echo whole >done";
+    let processes = "i=0; while [ $i -lt 200 ]; do /bin/true; i=$((i+1)); done";
+    let wait = "while [ ! -e killed ]; do sleep 0.05; done";
+    let script = format!("{processes}; {wait}; {processes}; sleep 1; echo whole >done");
+    let [killed, done] = ["killed", "done"].map(|name| nobody.home().join(name));
     for is_recorder in [true, false] {
-        let _ = fs::remove_file(nobody.home().join("done"));
-        let mut background = Background::start(&nobody, &["--collector", "bpf", "--", "sh", "-c", script]);
+        for file in [&killed, &done] {
+            let _ = fs::remove_file(file);
+        }
+        let mut background = Background::start(&nobody, &["--collector", "bpf", "--", "sh", "-c", &script]);
         let privileged = background.privileged_process();
         std::thread::sleep(Duration::from_millis(300));
         send(if is_recorder { background.pid() } else { privileged }, libc::SIGKILL);
+        fs::write(&killed, "").unwrap();
         let status = background.recorder.wait().unwrap();
         assert_eq!(status.success(), !is_recorder, "{status}");
         wait_for("the privileged process goes on", || {
             name_of(privileged).is_none_or(|name| !name.starts_with("longpole-priv"))
         });
-        wait_for("the program did not end by itself", || nobody.home().join("done").exists());
+        wait_for("the program did not end by itself", || done.exists());
         let recording = nobody.home().join("own.longpole");
         let report = nobody.run(nobody.longpole().args(["report", "--view", "threads"]).arg(&recording));
         assert!(report.status.success() && report.stdout.contains("sh"), "{}", report.stderr);
@@ -315,7 +321,7 @@ fn a_recorder_or_a_privileged_process_that_is_killed_leaves_a_recording_that_ope
 
 #[test]
 fn the_answer_is_that_of_a_recorder_with_capabilities() {
-    let session = Session::start();
+    let session = Session::alone();
     let nobody = or_skip!(set_up(&session, Holder::PrivilegedProcess));
     let program = or_skip!(session.build("lock_hog.c", &[]));
     let of = |recording: &Recording| {
@@ -340,7 +346,7 @@ fn the_answer_is_that_of_a_recorder_with_capabilities() {
 
 #[test]
 fn another_version_s_file_is_refused() {
-    let session = Session::start();
+    let session = Session::alone();
     let nobody = or_skip!(set_up(&session, Holder::PrivilegedProcess));
     let file = privileged_file(&session.path().join("longpole"));
     // A file of its own in that place: the one that is there may still be executed.
@@ -359,7 +365,7 @@ fn another_version_s_file_is_refused() {
 
 #[test]
 fn names_of_the_kernel_s_procedures_are_there() {
-    let session = Session::start();
+    let session = Session::alone();
     let nobody = or_skip!(set_up(&session, Holder::PrivilegedProcess));
     let script = "i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i+1)); done";
     let recording = nobody.record(&["--collector", "bpf"], &["sh", "-c", script]);
@@ -379,7 +385,7 @@ fn is_core(path: &Path) -> bool {
 
 #[test]
 fn the_program_has_its_whole_environment() {
-    let session = Session::start();
+    let session = Session::alone();
     for holder in [Holder::PrivilegedProcess, Holder::Recorder] {
         has_its_whole_environment(&or_skip!(set_up(&session, holder)));
     }
@@ -403,7 +409,7 @@ fn has_its_whole_environment(nobody: &Nobody<'_>) {
 
 #[test]
 fn the_agent_is_in_the_program() {
-    let session = Session::start();
+    let session = Session::alone();
     let program = or_skip!(session.build("lock_hog.c", &[]));
     for holder in [Holder::PrivilegedProcess, Holder::Recorder] {
         has_the_agent(&session, &or_skip!(set_up(&session, holder)), &program);
