@@ -13,7 +13,8 @@ pub(crate) fn readable(mangled: &str) -> String {
     let whole = without_clone_suffix(mangled);
     if let Ok(name) = rustc_demangle::try_demangle(whole) {
         // `{{closure}}` of the older mangling.
-        return format!("{name:#}").replace("{{", "{").replace("}}", "}");
+        let name = format!("{name:#}").replace("{{", "{").replace("}}", "}");
+        return of_rust_type(&name).unwrap_or(name);
     }
     if whole.starts_with("_Z") || whole.starts_with("___Z") {
         // Where the types of a function cannot be read, its name may be: that of a template ends with `E`.
@@ -23,6 +24,22 @@ pub(crate) fn readable(mangled: &str) -> String {
         }
     }
     of_fortran_module(whole).unwrap_or_else(|| whole.to_owned())
+}
+
+/// `Cache::get` for `<Cache>::get`, as the older mangling has it: a method of the type itself, not by a trait.
+fn of_rust_type(name: &str) -> Option<String> {
+    let inside = name.strip_prefix('<').filter(|inside| inside.starts_with(char::is_alphabetic))?;
+    let mut depth = 1_usize;
+    let end = inside.char_indices().find(|&(at, c)| {
+        match c {
+            '<' => depth += 1,
+            '>' if !inside[..at].ends_with('-') => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    })?;
+    let (of_type, method) = (&inside[..end.0], inside[end.0 + 1..].strip_prefix("::")?);
+    (!of_type.contains(" as ") && !of_type.starts_with("dyn ")).then(|| format!("{of_type}::{method}"))
 }
 
 /// A procedure or variable of a Fortran module, `module::name`: gfortran writes `__module_MOD_name`, flang `_QMmodulePname`
@@ -68,6 +85,7 @@ mod tests {
             ("main", "main"),
             ("_ZN4core3ptr13drop_in_place17h0123456789abcdefE", "core::ptr::drop_in_place"),
             ("_RNvCs1234_7mycrate3foo", "mycrate::foo"),
+            ("_RNvMCs1234_7mycrateNtB2_5Cache3get", "mycrate::Cache::get"),
             ("_ZN3app5serve28_$u7b$$u7b$closure$u7d$$u7d$17h0123456789abcdefE", "app::serve::{closure}"),
             (
                 "_ZNSt6vectorIiSaIiEE9push_backERKi",
@@ -91,6 +109,24 @@ mod tests {
         ];
         for (mangled, expected) in cases {
             assert_eq!(readable(mangled), expected);
+        }
+    }
+
+    #[test]
+    fn methods_of_a_rust_type_begin_with_it_and_those_of_a_trait_keep_both() {
+        for (name, expected) in [
+            ("<app::Cache>::get", Some("app::Cache::get")),
+            (
+                "<app::Map<fn(u8) -> u8, Vec<u8>>>::get::{closure#0}",
+                Some("app::Map<fn(u8) -> u8, Vec<u8>>::get::{closure#0}"),
+            ),
+            ("<app::Cache as core::ops::drop::Drop>::drop", None),
+            ("<dyn app::Shape>::area", None),
+            ("<[u8]>::sort", None),
+            ("<app::Cache", None),
+            ("app::Cache::get", None),
+        ] {
+            assert_eq!(of_rust_type(name).as_deref(), expected, "{name}");
         }
     }
 }
