@@ -25,6 +25,7 @@
 
 mod actions;
 mod code_owner;
+mod go_library;
 
 use crate::objects::Objects;
 use crate::paths::{PathId, Paths, ProcedureId};

@@ -2,6 +2,7 @@
 //! "`encode_frame`, zeroing pages".
 
 use super::code_owner::{CodeOwner, code_owner};
+use super::go_library::is_of_go_library;
 use crate::paths::Procedure;
 
 /// Words, and the names that they are for: with a trailing `*` by their begin, without leading underscores.
@@ -579,7 +580,10 @@ pub(super) fn in_general(procedure: &Procedure) -> Option<&'static str> {
     let of_module = MODULES.iter().find(|(prefix, _)| procedure.module.starts_with(prefix));
     Some(match of_module {
         Some((_, words)) => words,
-        None if name.starts_with("runtime.") || name.contains('/') => "in the Go runtime",
+        None if ["runtime.", "runtime/", "internal/"].iter().any(|begin| name.starts_with(begin)) => {
+            "in the Go runtime"
+        }
+        None if is_of_go_library(name) => "in Go's standard library",
         None => "in the standard library",
     })
 }

@@ -3,6 +3,7 @@
 //! A library that is not in the table (zlib, a codec, a solver) is the program's own: the program chose it, and its names say
 //! something. Only what every program has, or what a language brings along, is folded.
 
+use super::go_library::is_of_go_library;
 use crate::paths::Procedure;
 use crate::waiting_frames::AGENT;
 
@@ -283,6 +284,7 @@ pub(super) fn code_owner(procedure: &Procedure) -> CodeOwner {
         || procedure.is_of_node()
         || begins(RUNTIME_NAMES)
         || (begins(RUST_NAMES) && !has_arguments(name))
+        || (is_of_go_library(name) && !procedure.is_jit())
         || is_in(RUNTIME_C_NAMES, name.split('@').next().unwrap_or(name))
         || (procedure.is_of_python()
             && (is_in(INTERPRETER_NAMES, c_name(name)) || is_start_name(name) || is_unnamed(procedure)));
@@ -393,6 +395,10 @@ mod tests {
             ("core::ptr::drop_in_place<app::Node>", "app"),
             ("<alloc::vec::Vec<u8> as core::clone::Clone>::clone", "app"),
             ("runtime.mallocgc", "server"),
+            ("crypto/sha256.block", "server"),
+            ("crypto/internal/fips140/sha256.blockSHANI", "server"),
+            ("encoding/json.(*decodeState).object", "server"),
+            ("sort.insertionSort", "server"),
             ("[libm.so.6]", "libm.so.6"),
             ("G1ParScanThreadState::trim_queue", "libjvm.so"),
             ("_PyEval_EvalFrameDefault", "python3.11"),
@@ -418,7 +424,11 @@ mod tests {
             ("memcpy_fast", "app"),
             ("core::Engine::run(int)", "app"),
             ("dl_list_push", "app"),
-            ("crypto/sha256.block", "server"),
+            ("main.sort", "server"),
+            ("github.com/klauspost/compress/flate.(*decompressor).huffmanBlock", "server"),
+            ("hashes/worker.Run", "server"),
+            ("sort", "server"),
+            ("io.read files.js:3", "[jit]"),
             ("compute train.py", "[jit]"),
             ("free pool.js:12", "[jit]"),
             ("main.scrape", "node_exporter"),
