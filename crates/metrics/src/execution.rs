@@ -28,6 +28,7 @@ mod plan;
 mod planned_waits;
 mod polls;
 mod pools;
+mod possible_stops;
 mod prospects;
 mod queues;
 mod replayer;

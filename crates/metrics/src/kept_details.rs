@@ -48,7 +48,7 @@ stored! {
     Gain { node, zeroing, zeroing_inclusive, slack, slack_inclusive }
     RowReplays { error, gains }
     ReplayedGain { low, middle, high }
-    Executions { error, unexplained, gains, replayed }
+    Executions { error, unexplained, may_be_stopped, gains, replayed }
     ReplayedChanges { refusal, gains }
     ReplayedChange { free, spread }
     ExecutedGain { free, spread, evened, least }

@@ -86,6 +86,8 @@ pub struct WhatIf {
     /// By what part of its time the recorded run, executed anew without a change, is off; `None` where it has too many events to
     /// be executed, and the elapsed times are those of the graph without limits by processors.
     pub execution_error: Option<f64>,
+    /// Whether threads may have been told to end, or had to sleep so often: [`PredictedGain::elapsed_most`] is if they were told.
+    pub may_be_stopped: bool,
     /// Gain of each change alone.
     pub alone: Vec<PredictedGain>,
     /// Gain of all of them.
@@ -116,7 +118,8 @@ pub struct PredictedGain {
     /// The same at least, where threads poll or spin for what was not seen: it comes no earlier than in the recorded run. Else the same.
     pub elapsed_least: f64,
     /// The same at most, where threads poll or spin for what was not seen: what others did before may be what they waited for, so
-    /// that the run gains all of it; and where procedures wait by themselves ([`WhatIf::own_waits`]). Else the same.
+    /// that the run gains all of it; where procedures wait by themselves ([`WhatIf::own_waits`]), and where threads may have been told to end.
+    /// Else the same.
     pub elapsed_most: f64,
 }
 
@@ -239,8 +242,12 @@ pub fn what_if<T: Timelines>(
         }
     };
     let unknown = plan.as_ref().filter(|plan| plan.has_unknown_spins());
-    let most =
-        |lane: usize| unknown.map_or(elapsed[lane], |plan| elapsed[lane].max(saved_work(plan, &rules, lane)));
+    let stopped = plan.as_ref().and_then(|plan| plan.stopped.as_deref());
+    let most = |lane: usize| {
+        let spun = unknown.map_or(elapsed[lane], |plan| saved_work(plan, &rules, lane));
+        let told = stopped.map_or(elapsed[lane], |plan| executed(plan, &rules, lane, None));
+        elapsed[lane].max(spun).max(told)
+    };
     let saved = |lane: usize| PredictedGain {
         path: cpu.gains[lane],
         elapsed: elapsed[lane],
@@ -255,6 +262,7 @@ pub fn what_if<T: Timelines>(
     Ok(WhatIf {
         before: RecordedLengths { path: base, elapsed: program.elapsed_nanoseconds },
         execution_error: plan.as_ref().map(ExecutionPlan::error),
+        may_be_stopped: stopped.is_some(),
         alone: (0..changes.len()).map(saved).collect(),
         together: saved(changes.len()),
         own_waits: own_waits(analysis, &rules, changes.len()),

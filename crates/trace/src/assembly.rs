@@ -11,6 +11,7 @@ use crate::inventory::Inventory;
 use crate::messages::{LoggedMessages, PlannedCalls};
 use crate::paths::Paths;
 use crate::program::{Machine, Ownership, Process, Program, Thread};
+use crate::stops::PossibleStop;
 use crate::stream::Axis;
 use crate::transitions::SentMessages;
 
@@ -100,6 +101,14 @@ pub(crate) fn tree_of(manifest: &Manifest, inventories: &[Inventory], run: RunBo
             owner: ThreadId(bases.1 + owner.0),
         }));
         affinities::add(&mut program, (&inventory.affinities, &axis), bases.1);
+        let stops = inventory.possible_stops.iter();
+        let stops = stops.filter(|stop| is_known(stop.thread) && is_known(stop.joiner));
+        program.possible_stops.extend(stops.map(|stop| PossibleStop {
+            thread: ThreadId(bases.1 + stop.thread.0),
+            joiner: ThreadId(bases.1 + stop.joiner.0),
+            told: axis.place(stop.told),
+            woken: axis.place(stop.woken),
+        }));
         name_threads(&mut program, bases.1);
     }
     program

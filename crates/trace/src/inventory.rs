@@ -12,7 +12,7 @@ use crate::dependences::{LogDependences, monitor_step};
 use crate::error::Result;
 use crate::program::Affinity;
 use crate::state::{Cause, State};
-use crate::stops::Sleeps;
+use crate::stops::{PossibleStop, Sleeps};
 use crate::stream::LogStream;
 use crate::transitions::Foreknowledge;
 
@@ -32,6 +32,7 @@ pub(crate) struct Inventory {
     pub(crate) owners: Vec<(Time, ThreadId, ThreadId)>,
     /// Where threads may run, as it was told.
     pub(crate) affinities: Vec<Affinity>,
+    pub(crate) possible_stops: Vec<PossibleStop>,
     pub(crate) first: Option<Time>,
     pub(crate) last: Time,
     pub(crate) counts: EventCounts,
@@ -150,7 +151,13 @@ impl Inventory {
         if let EventKind::Joined { ended } = event.kind
             && let Some(ended) = self.threads.get_mut(ended.index())
         {
-            ended.sleeps.join(ended.wakes);
+            ended.sleeps.join(ended.wakes, event.thread, event.time);
+        }
+        if let EventKind::Wake { waker: Waker::Thread(waker), .. } = event.kind
+            && let Some(since) = self.threads.get(event.thread.index()).and_then(|thread| thread.blocked)
+            && let Some(waker) = self.threads.get_mut(waker.index())
+        {
+            waker.sleeps.let_go(event.thread, since);
         }
         let Some(thread) = self.thread(event.thread) else { return };
         thread.start = thread.start.or(Some(event.time));
@@ -172,6 +179,8 @@ impl Inventory {
             EventKind::Exit => {
                 thread.end = thread.end.or(Some(event.time));
                 thread.known.stopped = thread.sleeps.stopped();
+                let stop = thread.sleeps.possible_stop(event.thread);
+                self.possible_stops.extend(stop);
             }
             EventKind::Out { blocking: Blocking::Dead, .. } => {
                 thread.end = Some(event.time);
@@ -255,11 +264,11 @@ impl InventoryThread {
             EventKind::Out { blocking, stack, .. } if blocking != Blocking::Runnable => {
                 (self.blocked, self.waited) = (Some(event.time), None);
                 if let Some(stack) = stack.filter(|_| blocking == Blocking::Interruptible) {
-                    self.sleeps.wait(stack);
+                    self.sleeps.wait(stack, event.time);
                 }
             }
             EventKind::Wake { waker, .. } => {
-                self.sleeps.wake(waker);
+                self.sleeps.wake(waker, event.time);
                 let wake = self.wakes;
                 self.wakes += 1;
                 if let Some(begin) = self.blocked.take() {

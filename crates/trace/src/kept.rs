@@ -18,12 +18,13 @@ use crate::message_traffic::{MessageFlow, MessageTraffic, NotUnderstoodCalls};
 use crate::objects::Objects;
 use crate::paths::{Paths, ProcedureId};
 use crate::program::{Affinity, Machine, Ownership, Process, Program, Thread};
+use crate::stops::PossibleStop;
 use crate::stored;
 use crate::stored::{Stored, restored};
 use crate::trace::Trace;
 
 stored! {
-    Program { command, file, machines, processes, threads, owners, affinities, begin_nanoseconds, elapsed_nanoseconds }
+    Program { command, file, machines, processes, threads, owners, affinities, possible_stops, begin_nanoseconds, elapsed_nanoseconds }
     Machine { name, cpus, online_cpus, quota, shared_lines, real_time }
     SharedLineSamples { samples, lines }
     SharedLine { process, address, variable, procedure, samples, users }
@@ -34,6 +35,7 @@ stored! {
     Thread { process, tid, name, start, end, creator, prefix }
     Ownership { time, waiter, owner }
     Affinity { time, thread, count, first }
+    PossibleStop { thread, joiner, told, woken }
     Evidence {
         collector, sample_hertz, events, switches, wakes, samples, lost_events, lost_samples, lost_stacks, lost_threads,
         lost_calls, lost_communications, unmatched_wakes, interrupt_wakes, outside_wakes, outside_wakers, waits_for_objects, waits_by_place,
@@ -70,7 +72,7 @@ impl KeptTrace {
     }
 
     fn is_sound(&self, ids: &IdCounts) -> bool {
-        let Program { machines, processes, threads, owners, affinities, .. } = &self.program;
+        let Program { machines, processes, threads, owners, affinities, possible_stops, .. } = &self.program;
         let has_thread = |thread: ThreadId| thread.index() < ids.threads;
         let procedures = self.paths.procedures().len();
         processes.iter().all(|process| {
@@ -82,6 +84,7 @@ impl KeptTrace {
                 && (thread.prefix.0 as usize) < ids.paths
         }) && owners.iter().all(|owned| has_thread(owned.waiter) && has_thread(owned.owner))
             && affinities.iter().all(|affinity| has_thread(affinity.thread))
+            && possible_stops.iter().all(|stop| has_thread(stop.thread) && has_thread(stop.joiner))
             && self
                 .evidence
                 .messages

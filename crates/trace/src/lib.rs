@@ -77,6 +77,7 @@ pub use paths::{CodePlace, PathId, Paths, PlaceId, Procedure, ProcedureId};
 pub use phase::{Phase, span_of};
 pub use program::{Affinity, Machine, Ownership, Process, Program, Thread};
 pub use state::{Cause, State};
+pub use stops::PossibleStop;
 pub use stored::{LazyStored, Stored, StoredBytes, restored};
 pub use stream::{Axis, LogStream};
 pub use synchronisation_calls::{SynchronisationCall, SynchronisationCalls};

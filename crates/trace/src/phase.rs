@@ -23,6 +23,7 @@ use crate::objects::{ObjectId, Objects};
 use crate::paths::{PathId, Paths, ProcedureId};
 use crate::program::{Affinity, Ownership, Process, Program, Thread};
 use crate::state::State;
+use crate::stops::PossibleStop;
 use crate::timeline::{Item, ItemKind, ObservationKind, Placement, Timelines};
 use survey::Survey;
 
@@ -201,6 +202,14 @@ where
             Some(Affinity { time, thread: self.id(told.thread)?, ..*told })
         });
         let affinities = affinities.collect();
+        let stops = whole.possible_stops.iter().filter_map(|stop| {
+            let is_within = stop.told >= self.from && self.to.is_none_or(|to| stop.woken < to);
+            let [told, woken] =
+                [stop.told, stop.woken].map(|time| Time::from_nanoseconds(time.since(self.from)));
+            let joiner = self.id(stop.joiner).filter(|_| is_within)?;
+            Some(PossibleStop { thread: self.id(stop.thread)?, joiner, told, woken })
+        });
+        let possible_stops = stops.collect();
         let elapsed = self.to.map_or(whole.elapsed_nanoseconds, Time::nanoseconds);
         self.program = Program {
             command: whole.command.clone(),
@@ -210,6 +219,7 @@ where
             threads,
             owners,
             affinities,
+            possible_stops,
             begin_nanoseconds: whole.begin_nanoseconds.saturating_add(self.from.nanoseconds()),
             elapsed_nanoseconds: elapsed.saturating_sub(self.from.nanoseconds()),
         };

@@ -6,6 +6,7 @@ use longpole_event::{MachineId, ProcessId, ThreadId, Time};
 use longpole_recording::{CpuQuota, SharedLineSamples};
 
 use crate::paths::PathId;
+use crate::stops::PossibleStop;
 
 /// Program → machine → process → thread (metrics.md §1). Ids index these tables and are of the whole
 /// recording, not of one log.
@@ -25,6 +26,8 @@ pub struct Program {
     pub owners: Vec<Ownership>,
     /// Where threads may run, as far as it was told; by machine, in the order of time.
     pub affinities: Vec<Affinity>,
+    /// Threads that may have been told to end while they slept.
+    pub possible_stops: Vec<PossibleStop>,
     /// Begin of the run on the first machine's clock, nanoseconds: the zero of all times.
     pub begin_nanoseconds: u64,
     /// Length of the run, nanoseconds.

@@ -8,45 +8,92 @@
 //! [`LOOKS`] times or more is joined in such a sleep, and sleeps nowhere twice from then on. The sleep in which it was joined then
 //! depends on the one that joins it.
 //!
-//! It cannot be told from a thread that had as many sleeps to do, if another one came to its join in the last of them.
+//! Threads of Python and Java wait for the end of another one by a lock or a condition that it lets go of as its last act: that is no join in
+//! the log. Who is let go of so, and began to wait in the last sleep, may have told the thread to end.
+//!
+//! It cannot be told from a thread that had as many sleeps to do, if another one came to its join in the last of them. With fewer
+//! sleeps than that, but one before, either may be so: [`PossibleStop`].
 //!
 //! Constant time per event; a few words per thread that sleeps.
 
-use longpole_event::{StackId, Waker};
+use longpole_event::{StackId, ThreadId, Time, Waker};
 
 /// Sleeps at one place from which on they are a loop.
 const LOOKS: u32 = 4;
 /// Places of which sleeps are counted, per thread.
 const MOST_PLACES: usize = 8;
 
+/// A thread may have been told to end while it slept: it slept there once or a few times before, and not again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PossibleStop {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Who waits for its end.
+    pub joiner: ThreadId,
+    /// Since when.
+    pub told: Time,
+    /// When the sleep was over.
+    pub woken: Time,
+}
+
 /// One thread's sleeps.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sleeps {
     /// How often it slept at each place.
     slept: Vec<(StackId, u32)>,
-    /// Where it waits now, if it waits.
-    waits_at: Option<StackId>,
-    /// Since it was joined: the number of the wake that ended the sleep of then, and where it has slept.
-    joined: Option<(u64, Vec<StackId>)>,
+    /// Where it waits now and since when, if it waits.
+    waits_at: Option<(StackId, Time)>,
+    last: Option<LastSleep>,
+    joined: Option<JoinedSleep>,
+}
+
+/// The last sleep that is over.
+#[derive(Clone, Copy, Debug)]
+struct LastSleep {
+    place: StackId,
+    since: Time,
+    woken: Time,
+    is_first_there: bool,
+}
+
+/// A sleep in which the thread was joined.
+#[derive(Clone, Debug)]
+struct JoinedSleep {
+    /// The number of the wake that ends it; `None` where the thread let go of who waited for its end.
+    wake: Option<u64>,
+    joiner: ThreadId,
+    told: Time,
+    woken: Option<Time>,
+    /// Whether it is one of many at that place.
+    is_in_loop: bool,
+    /// Where it has slept since.
+    later: Vec<StackId>,
 }
 
 impl Sleeps {
     /// The thread waits there.
-    pub(crate) fn wait(&mut self, place: StackId) {
-        self.waits_at = Some(place);
+    pub(crate) fn wait(&mut self, place: StackId, since: Time) {
+        self.waits_at = Some((place, since));
     }
 
     /// Its wait is over.
-    pub(crate) fn wake(&mut self, waker: Waker) {
-        let Some(place) = self.waits_at.take().filter(|_| waker == Waker::Interrupt) else { return };
-        if let Some((_, later)) = &mut self.joined {
-            if later.contains(&place) {
+    pub(crate) fn wake(&mut self, waker: Waker, time: Time) {
+        if matches!(waker, Waker::Thread(_)) {
+            // Its end was not its next act.
+            self.joined.take_if(|joined| joined.wake.is_none());
+        }
+        let Some((place, since)) = self.waits_at.take().filter(|_| waker == Waker::Interrupt) else { return };
+        if let Some(joined) = &mut self.joined {
+            joined.woken.get_or_insert(time);
+            if joined.later.contains(&place) {
                 self.joined = None;
             } else {
-                later.push(place);
+                joined.later.push(place);
             }
         }
-        if let Some((_, count)) = self.slept.iter_mut().find(|(at, _)| *at == place) {
+        let slept = self.slept.iter_mut().find(|(at, _)| *at == place);
+        self.last = Some(LastSleep { place, since, woken: time, is_first_there: slept.is_none() });
+        if let Some((_, count)) = slept {
             *count += 1;
         } else if self.slept.len() < MOST_PLACES {
             self.slept.push((place, 1));
@@ -54,16 +101,39 @@ impl Sleeps {
     }
 
     /// Another thread waits for its end from now on; it was woken so often before.
-    pub(crate) fn join(&mut self, wakes: u64) {
-        let Some(place) = self.waits_at else { return };
-        if self.slept.iter().any(|&(at, count)| at == place && count >= LOOKS) {
-            self.joined = Some((wakes, Vec::new()));
+    pub(crate) fn join(&mut self, wakes: u64, joiner: ThreadId, told: Time) {
+        let Some((place, _)) = self.waits_at else { return };
+        let Some(&(_, count)) = self.slept.iter().find(|&&(at, _)| at == place) else { return };
+        let (wake, is_in_loop) = (Some(wakes), count >= LOOKS);
+        self.joined = Some(JoinedSleep { wake, joiner, told, woken: None, is_in_loop, later: Vec::new() });
+    }
+
+    /// It wakes a thread that has waited since then.
+    pub(crate) fn let_go(&mut self, joiner: ThreadId, told: Time) {
+        if self.joined.as_ref().is_some_and(|joined| joined.wake.is_some()) {
+            return;
         }
+        let was_told = |last: &LastSleep| (last.since..last.woken).contains(&told) && !last.is_first_there;
+        self.joined = self.last.filter(was_told).map(|LastSleep { place, woken, .. }| JoinedSleep {
+            wake: None,
+            joiner,
+            told,
+            woken: Some(woken),
+            is_in_loop: false,
+            later: vec![place],
+        });
     }
 
     /// Of a thread that ends: the number, from 0, of the wake that ended the sleep in which it was told to.
     pub(crate) fn stopped(&self) -> Option<u64> {
-        self.joined.as_ref().map(|&(wake, _)| wake)
+        self.joined.as_ref().filter(|joined| joined.is_in_loop)?.wake
+    }
+
+    /// Of a thread that ends: that it may have been told to.
+    pub(crate) fn possible_stop(&self, thread: ThreadId) -> Option<PossibleStop> {
+        let &JoinedSleep { joiner, told, woken, .. } =
+            self.joined.as_ref().filter(|joined| !joined.is_in_loop)?;
+        Some(PossibleStop { thread, joiner, told, woken: woken? })
     }
 }
 
@@ -71,19 +141,26 @@ impl Sleeps {
 mod tests {
     use super::*;
 
-    /// After so many sleeps the thread is joined in one more, then sleeps at these places and ends.
-    fn stopped(before: u32, later: &[u32]) -> Option<u64> {
+    const JOINER: ThreadId = ThreadId(1);
+
+    /// After so many sleeps the thread is joined in one more, at 5, which ends at 8; then it sleeps at these places and ends.
+    fn joined(before: u32, later: &[u32]) -> Sleeps {
         let mut sleeps = Sleeps::default();
-        let sleep = |sleeps: &mut Sleeps, place: u32| {
-            sleeps.wait(StackId(place));
-            sleeps.wake(Waker::Interrupt);
+        let at = Time::from_nanoseconds;
+        let sleep = |sleeps: &mut Sleeps, place: u32, time: u64| {
+            sleeps.wait(StackId(place), at(time - 2));
+            sleeps.wake(Waker::Interrupt, at(time));
         };
-        (0..before).for_each(|_| sleep(&mut sleeps, 7));
-        sleeps.wait(StackId(7));
-        sleeps.join(before.into());
-        sleeps.wake(Waker::Interrupt);
-        later.iter().for_each(|&place| sleep(&mut sleeps, place));
-        sleeps.stopped()
+        (0..before).for_each(|_| sleep(&mut sleeps, 7, 3));
+        sleeps.wait(StackId(7), at(3));
+        sleeps.join(before.into(), JOINER, at(5));
+        sleeps.wake(Waker::Interrupt, at(8));
+        later.iter().for_each(|&place| sleep(&mut sleeps, place, 9));
+        sleeps
+    }
+
+    fn stopped(before: u32, later: &[u32]) -> Option<u64> {
+        joined(before, later).stopped()
     }
 
     #[test]
@@ -97,6 +174,55 @@ mod tests {
     fn one_that_goes_on_or_that_slept_a_few_times_was_not() {
         for (before, later) in [(6, &[7, 7][..]), (6, &[8, 8]), (LOOKS - 1, &[])] {
             assert_eq!(stopped(before, later), None, "{before} {later:?}");
+        }
+    }
+
+    #[test]
+    fn one_that_slept_a_few_times_may_have_been_told_to() {
+        let possible = |before: u32, later: &[u32]| joined(before, later).possible_stop(ThreadId(0));
+        let [told, woken] = [5, 8].map(Time::from_nanoseconds);
+        let expected = Some(PossibleStop { thread: ThreadId(0), joiner: JOINER, told, woken });
+        for (before, later) in [(1, &[][..]), (LOOKS - 1, &[8])] {
+            assert_eq!(possible(before, later), expected, "{before} {later:?}");
+        }
+        // Not in its first sleep, nor if it goes on; of a loop it is known.
+        for (before, later) in [(0, &[][..]), (2, &[7, 7]), (LOOKS, &[])] {
+            assert_eq!(possible(before, later), None, "{before} {later:?}");
+        }
+    }
+
+    #[test]
+    fn one_that_lets_go_of_who_came_in_its_last_sleep_as_its_last_act_may_have_been_told_to() {
+        let at = Time::from_nanoseconds;
+        let slept = |times: &[(u64, u64)]| {
+            let mut sleeps = Sleeps::default();
+            for &(since, woken) in times {
+                sleeps.wait(StackId(7), at(since));
+                sleeps.wake(Waker::Interrupt, at(woken));
+            }
+            sleeps
+        };
+        let possible =
+            |sleeps: &Sleeps| sleeps.possible_stop(ThreadId(0)).map(|stop| (stop.told, stop.woken));
+        let mut sleeps = slept(&[(1, 3), (4, 8)]);
+        sleeps.let_go(JOINER, at(5));
+        assert_eq!(possible(&sleeps), Some((at(5), at(8))));
+        assert_eq!(sleeps.stopped(), None);
+        // It waits for another thread before it ends, as for its next task.
+        let mut later = sleeps.clone();
+        later.wait(StackId(9), at(9));
+        later.wake(Waker::Thread(JOINER), at(10));
+        assert_eq!(possible(&later), None);
+        // It sleeps once more.
+        let mut later = sleeps.clone();
+        later.wait(StackId(7), at(9));
+        later.wake(Waker::Interrupt, at(12));
+        assert_eq!(possible(&later), None);
+        // It was waited for earlier, or in its first sleep.
+        for (times, told) in [(&[(1, 3), (4, 8)][..], 2), (&[(4, 8)], 5)] {
+            let mut sleeps = slept(times);
+            sleeps.let_go(JOINER, at(told));
+            assert_eq!(possible(&sleeps), None, "{times:?} {told}");
         }
     }
 }

@@ -1,8 +1,6 @@
 //! Waits for the clock, in programs that are run anew without a procedure: those for timers end at a moment, so less work before them
 //! makes them longer; and threads that sleep until there is something to do, or until they are told to stop, wait for what nothing shows.
 
-use std::time::Instant;
-
 use longpole_trace::Cause;
 
 use crate::support::{Collector, Recording, Session, or_skip};
@@ -36,10 +34,9 @@ impl Gains {
         let predicted = of("elapsed_gain_percent").unwrap();
         let error = of("elapsed_error_percent").unwrap_or(0.0);
         let seconds = |program: &std::path::Path| {
-            let begin = Instant::now();
             let run = session.run(&mut std::process::Command::new(program));
             assert!(run.status.success(), "{}", run.stderr);
-            begin.elapsed().as_secs_f64()
+            run.elapsed.as_secs_f64()
         };
         let with = seconds(&program);
         let scaled = format!("-DSCALED=\"{procedure}\"");
@@ -216,4 +213,21 @@ fn a_thread_that_is_told_to_stop_holds_nobody_up_but_by_its_lock() {
     let of = |key: &str| change.get(key).and_then(serde_json::Value::as_f64).unwrap_or(0.0);
     let most = of("elapsed_gain_percent") + of("elapsed_error_percent");
     assert!(most.max(of("gain_high_percent")) > 10.0, "{change:?}");
+}
+
+/// After two beats nothing in the recording tells a thread that looks whether it is to end from one that has three beats to do.
+#[test]
+fn a_thread_that_slept_twice_may_have_been_told_to_end_or_have_had_to_sleep_so_often() {
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    for flags in [&[][..], &["-DTIMER"], &["-DCONDITION"], &["-DCOUNTED"]] {
+        let gains = held(&session, ("heartbeat.c", &[flags, &["-pthread"]].concat()), "compute");
+        assert_eq!(gains.truth > 50.0, flags != ["-DCOUNTED"], "{flags:?}: {}", gains.text());
+        assert!(gains.least < 5.0 && gains.most > 50.0, "{flags:?}: {}", gains.text());
+        let summary = gains.recording.report("summary", "procedure");
+        let row = summary.all_changes().find(|row| is_about(row, "compute"));
+        let gain = |key: &str| row.and_then(|row| row.get(key)?.as_f64());
+        assert!(gain("gain_low_seconds").is_none_or(|low| low < 0.1), "{flags:?}: {row:?}");
+        assert!(gain("gain_high_seconds").is_some_and(|high| high > 0.4), "{flags:?}: {row:?}");
+    }
 }

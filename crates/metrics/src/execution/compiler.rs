@@ -20,6 +20,7 @@ use super::ends::ThreadEnds;
 use super::plan::{CompactObjectId, ExecutionPlan, NodeId, PlanStep};
 use super::polls::polled;
 use super::pools::{TaskRuntime, UnseenQueues};
+use super::possible_stops::PlannedStops;
 use super::queues::TakenItems;
 use super::time_limits::TimeLimits;
 use super::watcher::Watcher;
@@ -60,6 +61,7 @@ pub(super) struct Compiler<'a> {
     pieces: Pieces<'a>,
     pub threads: Vec<PlannedThread>,
     ends: ThreadEnds,
+    pub stops: PlannedStops,
     places: FxHashMap<(ThreadId, ChargePart), u32>,
     /// Parts of the present piece.
     parts: Vec<(ChargePart, u64)>,
@@ -120,6 +122,7 @@ impl<'a> Compiler<'a> {
             pieces: Pieces::new(program, paths),
             threads: program.threads.iter().map(thread).collect(),
             ends: ThreadEnds::new(program),
+            stops: PlannedStops::new(&program.possible_stops),
             places: FxHashMap::default(),
             parts: Vec::new(),
             tokens: FxHashMap::default(),
@@ -150,6 +153,7 @@ impl<'a> Compiler<'a> {
 
     pub fn into_plan(self, program: &Program) -> Option<ExecutionPlan> {
         let locks = self.foresight.locks.clone();
+        let stops = self.stops.in_background(&self.ends);
         let mut plan = self.into_steps(program)?;
         plan.locks = locks;
         plan.execute_unchanged();
@@ -163,6 +167,7 @@ impl<'a> Compiler<'a> {
                 }
             }
         }
+        plan.stopped = stops.applied(&plan).map(Box::new);
         Some(plan)
     }
 
@@ -173,7 +178,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn node(&mut self) -> NodeId {
+    pub fn node(&mut self) -> NodeId {
         self.plan.nodes += 1;
         NodeId(self.plan.nodes as u32 - 1)
     }
@@ -316,6 +321,7 @@ impl Sweep for Compiler<'_> {
             self.ends.block(thread);
             self.threads[thread.index()].idle_before = self.idle;
         }
+        self.follow_stops(thread, time, (before, state));
         let resumed_at = self.plan.threads[thread.index()].steps.len();
         let taken = self.arbitration.as_mut().map_or(0.0, |own| own.enter(thread, before, state));
         self.threads[thread.index()].arbitrated.enter((before, state), taken, resumed_at);

@@ -52,6 +52,12 @@ struct EndingThread {
     stop: Option<usize>,
 }
 
+impl EndingThread {
+    fn is_in_background(&self) -> bool {
+        self.used * BACKGROUND <= self.lived
+    }
+}
+
 /// How the threads of a run end.
 #[derive(Debug, Default)]
 pub(super) struct ThreadEnds(Vec<EndingThread>);
@@ -140,11 +146,16 @@ impl ThreadEnds {
         }
     }
 
+    /// Whether the thread works for a small part of its life.
+    pub fn is_in_background(&self, thread: ThreadId) -> bool {
+        self.0[thread.index()].is_in_background()
+    }
+
     /// The run does not wait for threads that were killed, and what ends them comes whenever it does: the steps after that
     /// are as those of another thread.
     pub fn let_go_of_killed(&self, plan: &mut ExecutionPlan) {
         for (index, ending) in self.0.iter().enumerate() {
-            let stop = ending.stop.filter(|_| ending.used * BACKGROUND <= ending.lived);
+            let stop = ending.stop.filter(|_| ending.is_in_background());
             if stop.is_none() && !self.is_killed(ending) {
                 continue;
             }

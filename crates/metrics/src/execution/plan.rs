@@ -120,6 +120,8 @@ pub(crate) struct ExecutionPlan {
     pub unchanged: f64,
     /// When its busy-waits of unknown end are over then.
     pub spin_ends: ExecutedSpinEnds,
+    /// The same where threads that may have been told to end were told to; none without such threads.
+    pub stopped: Option<Box<ExecutionPlan>>,
 }
 
 /// When the busy-waits of an execution ended that nothing is known to have ended: of each thread, in order, nanoseconds.

@@ -21,6 +21,8 @@ pub struct Executions {
     pub error: f64,
     /// Busy-waits that nothing is known to have ended, of all threads, as a part of the run.
     pub unexplained: f64,
+    /// Whether threads may have been told to end, or had to sleep so often: gains lie between what both give.
+    pub may_be_stopped: bool,
     /// By procedure, by process, or by the first object of an object's name.
     pub gains: BTreeMap<Node, ExecutedGain>,
     /// Those that gain most, replayed; `None` where the recording does not tell how locks were held, or is too large.
@@ -55,7 +57,8 @@ pub struct ExecutedGain {
     /// With its own work made free, where threads that share work by a queue which the recording does not show share what is left of it; 0
     /// without such threads.
     pub evened: f64,
-    /// The least of both where busy-waits of unknown end become longer: what they wait for comes no earlier.
+    /// The least of both where busy-waits of unknown end become longer: what they wait for comes no earlier; and where threads that may have
+    /// been told to end were not.
     pub least: LeastGain,
 }
 
@@ -99,7 +102,13 @@ pub(crate) fn executions<T: Timelines>(
         done.flat_map(|gains| gains.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
     });
     let unexplained = plan.unexplained as f64 / (plan.elapsed as f64).max(1.0);
-    Ok(Some(Executions { error: plan.error(), unexplained, gains, replayed: None }))
+    Ok(Some(Executions {
+        error: plan.error(),
+        unexplained,
+        may_be_stopped: plan.stopped.is_some(),
+        gains,
+        replayed: None,
+    }))
 }
 
 /// What the run gains without the calls and the waits of this cost; with `sections` also without what is done with the lock.
@@ -159,18 +168,21 @@ fn gain(plan: &ExecutionPlan, own: &OwnWork, node: Node, objects: &[ObjectId]) -
         let tells_threads_apart = matches!(node, Node::Process(_));
         PlaceFactors { tells_threads_apart, ..PlaceFactors::of_work(work) }
     };
-    let at = |factor: f64, spin_ends: Option<&ExecutedSpinEnds>| {
+    let at = |plan: &ExecutionPlan, factor: f64, spin_ends: Option<&ExecutedSpinEnds>| {
         plan.gain_until(&factors(factor), |object| objects.contains(&object), spin_ends)
     };
     let processors = plan.processors.iter().copied().max().unwrap_or(1);
-    let both = |spin_ends: Option<&ExecutedSpinEnds>| {
-        let free = at(0.0, spin_ends);
-        let spread = if objects.is_empty() { at(1.0 / f64::from(processors), spin_ends) } else { free };
+    let both = |plan: &ExecutionPlan, spin_ends: Option<&ExecutedSpinEnds>| {
+        let free = at(plan, 0.0, spin_ends);
+        let spread = if objects.is_empty() { at(plan, 1.0 / f64::from(processors), spin_ends) } else { free };
         (free, spread.min(plan.idle()))
     };
-    let (free, spread) = both(None);
+    let (free, spread) = both(plan, None);
     let (of_free, of_spread) =
-        if plan.has_unknown_spins() { both(Some(&plan.spin_ends)) } else { (free, spread) };
+        if plan.has_unknown_spins() { both(plan, Some(&plan.spin_ends)) } else { (free, spread) };
     let least = LeastGain { free: of_free.min(free), spread: of_spread.min(spread) };
-    ExecutedGain { free, spread, evened: plan.evened_gain(&factors(0.0)).unwrap_or(0.0), least }
+    let (stopped_free, stopped_spread) =
+        plan.stopped.as_ref().map_or((free, spread), |plan| both(plan, None));
+    let evened = plan.evened_gain(&factors(0.0)).unwrap_or(0.0);
+    ExecutedGain { free: free.max(stopped_free), spread: spread.max(stopped_spread), evened, least }
 }

@@ -1,14 +1,11 @@
 use longpole_testkit::script::{Conditions, Script, random_script};
+use longpole_testkit::{MemoryTimelines, draw};
 
 use super::*;
 use crate::{MetricOptions, analyse};
 
 fn plan(script: &Script, conditions: &Conditions) -> ExecutionPlan {
-    let timelines = script.timelines(conditions);
-    let Ok(foresight) = LaneLookahead::of(&timelines, crate::Order::default());
-    let Ok(analysis) = analyse(&timelines, &MetricOptions::default());
-    let Ok(plan) = ExecutionPlan::of(&timelines, &analysis, &foresight);
-    plan.expect("few steps")
+    plan_of(&script.timelines(conditions))
 }
 
 fn without(plan: &ExecutionPlan, procedure: u32, factor: f64) -> f64 {
@@ -80,17 +77,26 @@ fn crowded_programs_are_predicted_within_a_few_points() {
 }
 
 /// The plan of a drawn run, and which path is its procedure.
-fn drawn_plan(text: &str) -> (ExecutionPlan, longpole_testkit::MemoryTimelines) {
-    let timelines = longpole_testkit::draw(text);
-    let Ok(foresight) = LaneLookahead::of(&timelines, crate::Order::default());
-    let Ok(analysis) = analyse(&timelines, &MetricOptions::default());
-    let Ok(plan) = ExecutionPlan::of(&timelines, &analysis, &foresight);
-    (plan.expect("few steps"), timelines)
+fn drawn_plan(text: &str) -> (ExecutionPlan, MemoryTimelines) {
+    let timelines = draw(text);
+    (plan_of(&timelines), timelines)
+}
+
+fn plan_of(timelines: &MemoryTimelines) -> ExecutionPlan {
+    let Ok(foresight) = LaneLookahead::of(timelines, crate::Order::default());
+    let Ok(analysis) = analyse(timelines, &MetricOptions::default());
+    let Ok(plan) = ExecutionPlan::of(timelines, &analysis, &foresight);
+    plan.expect("few steps")
 }
 
 /// How long the plan takes without the procedure's work, milliseconds.
 fn milliseconds_without(text: &str, name: &str) -> (f64, f64) {
     let (plan, timelines) = drawn_plan(text);
+    lasting_without(&plan, &timelines, name)
+}
+
+/// The same of a plan of these timelines.
+fn lasting_without(plan: &ExecutionPlan, timelines: &MemoryTimelines, name: &str) -> (f64, f64) {
     let procedure = timelines.procedure(name);
     let paths = timelines.paths();
     let is_it = |path| paths.innermost(path).is_some_and(|place| place.procedure == procedure);
@@ -127,6 +133,18 @@ fn the_run_does_not_wait_for_sleeps_of_a_thread_that_is_told_to_stop() {
     assert_eq!(milliseconds_without(&told(10, 25), "A"), (35.5, 23.5));
     let untold = told(1, 34).replace("T1@60 -> T2@69 stop\n", "");
     assert_eq!(milliseconds_without(&untold, "A"), (35.5, 35.5));
+    // Where it may have been told, there are both.
+    let made = draw(&untold);
+    let at = |slot: u64| longpole_event::Time::from_nanoseconds(500_000 * slot);
+    let (thread, joiner) = (made.thread("T2"), made.thread("T1"));
+    let mut may_be_told = made.clone();
+    may_be_told.program.possible_stops =
+        vec![longpole_trace::PossibleStop { thread, joiner, told: at(60), woken: at(69) }];
+    let plan = plan_of(&may_be_told);
+    let stopped = plan.stopped.as_ref().expect("it may have been told");
+    let without = |plan: &ExecutionPlan| lasting_without(plan, &may_be_told, "A");
+    assert_eq!((without(&plan), without(stopped)), ((35.5, 35.5), (35.5, 10.5)));
+    assert!(plan_of(&made).stopped.is_none());
 }
 
 #[test]

@@ -24,6 +24,8 @@ pub(super) struct ExecutedChange {
     off: f64,
     /// Busy-waits that nothing is known to have ended, as a part of the run, percent.
     pub unexplained: f64,
+    /// Whether threads may have been told to end.
+    may_be_stopped: bool,
 }
 
 impl ExecutedChange {
@@ -48,7 +50,8 @@ pub(super) fn replayed(input: &ReportTables<'_>, node: Node) -> Option<ReplayedC
 pub(super) fn executed_run(input: &ReportTables<'_>) -> Option<ExecutedChange> {
     let executions = input.details.executions.as_ref()?;
     let (off, unexplained) = (executions.error.abs(), 100.0 * executions.unexplained);
-    Some(ExecutedChange { gain: ExecutedGain::default(), off, unexplained })
+    let may_be_stopped = executions.may_be_stopped;
+    Some(ExecutedChange { gain: ExecutedGain::default(), off, unexplained, may_be_stopped })
 }
 
 impl GainRange {
@@ -84,7 +87,7 @@ impl GainRange {
 
     /// Lower where busy-waits of unknown end may become longer, so that the change gains as little as this.
     pub(super) fn or_at_least(self, least: f64, executed: &ExecutedChange) -> GainRange {
-        let is_open = executed.unexplained > UNEXPLAINED_SPINS;
+        let is_open = executed.unexplained > UNEXPLAINED_SPINS || executed.may_be_stopped;
         GainRange { low: if is_open { self.low.min(least.max(0.0)) } else { self.low }, ..self }
     }
 
