@@ -15,6 +15,7 @@ mod layouts;
 mod lock_order;
 mod messages;
 mod metrics;
+mod no_accesses;
 mod npt;
 mod object_costs;
 mod objects;

@@ -5,7 +5,8 @@ use longpole_communication::{
 };
 use longpole_trace::Fold;
 
-use super::communication::{ABSENT, command, doubts, head, path_text, place_name, thread_name};
+use super::communication::{command, doubts, head, path_text, place_name, thread_name};
+use super::no_accesses::no_accesses;
 use super::sampled;
 use crate::input::{ReportOptions, ReportTables};
 use crate::name::shorten;
@@ -51,7 +52,7 @@ fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let columns: Vec<&str> = COLUMNS.iter().chain(ranges).copied().collect();
     let mut report = Report::new(View::Causality, input, options, &columns);
     let Some(answer) = &input.outside_answers.communication else {
-        report.sections.push(TextSection::Paragraph(ABSENT.to_owned()));
+        report.sections.extend(no_accesses(input));
         return report;
     };
     report.simulation = Some(SimulationNumbers::of(input, answer));

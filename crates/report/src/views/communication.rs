@@ -10,6 +10,7 @@ use longpole_communication::{
 use longpole_metrics::By;
 use longpole_trace::Fold;
 
+use super::no_accesses::no_accesses;
 use super::sampled;
 use crate::findings::in_shell;
 use crate::input::{ReportOptions, ReportTables};
@@ -67,11 +68,6 @@ pub(super) static VIEW: ViewDefinition = ViewDefinition {
 /// Letters of a writer's name and of a synchronisation's, so that they leave room for the row's own.
 const NAME_WIDTH: usize = 60;
 
-/// What to do where a recording has no accesses.
-pub(super) const ABSENT: &str = "No accesses to memory were recorded. Build the program with `longpole cc` (or `longpole c++`) \
-                                 in place of the compiler, and record it with `longpole record --access`; a program as it is runs under QEMU with \
-                                 `longpole record --access=emulate`.";
-
 /// The flows of one row.
 #[derive(Default)]
 struct FlowGroup<'a> {
@@ -124,7 +120,7 @@ fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
         ["rank"].iter().chain(own).chain(&COLUMNS).chain(ranges).chain(explained).copied().collect();
     let mut report = Report::new(View::Communication, input, options, &columns);
     let Some(answer) = &input.outside_answers.communication else {
-        report.sections.push(TextSection::Paragraph(ABSENT.to_owned()));
+        report.sections.extend(no_accesses(input));
         return report;
     };
     report.simulation = Some(SimulationNumbers::of(input, answer));

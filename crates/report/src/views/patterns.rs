@@ -8,7 +8,8 @@ use longpole_communication::{
 use longpole_trace::Fold;
 
 use super::ROWS_OF_TEXT;
-use super::communication::{ABSENT, PATTERNS, command, doubts, head};
+use super::communication::{PATTERNS, command, doubts, head};
+use super::no_accesses::no_accesses;
 use super::sampled;
 use crate::input::{ReportOptions, ReportTables};
 use crate::quantity::{count_of, percent, percent_text};
@@ -96,7 +97,7 @@ fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let columns: Vec<&str> = COLUMNS.into_iter().chain(ranges.iter().copied()).chain([CLASSES]).collect();
     let mut report = Report::new(View::Patterns, input, options, &columns);
     let Some(answer) = &input.outside_answers.communication else {
-        report.sections.push(TextSection::Paragraph(ABSENT.to_owned()));
+        report.sections.extend(no_accesses(input));
         return report;
     };
     report.simulation = Some(SimulationNumbers::of(input, answer));

@@ -3,7 +3,8 @@
 use longpole_communication::{RecordedCommunication, SharedUnit, SharedUnitUse};
 use longpole_trace::Fold;
 
-use super::communication::{ABSENT, doubts, head, layout_commands, thread_name};
+use super::communication::{doubts, head, layout_commands, thread_name};
+use super::no_accesses::no_accesses;
 use crate::input::{ReportOptions, ReportTables};
 use crate::name::shorten;
 use crate::quantity::{count_of, grouped};
@@ -45,7 +46,7 @@ pub(super) static VIEW: ViewDefinition = ViewDefinition {
 fn build(input: &ReportTables<'_>, options: &ReportOptions) -> Report {
     let mut report = Report::new(View::Sharing, input, options, &COLUMNS);
     let Some(answer) = &input.outside_answers.communication else {
-        report.sections.push(TextSection::Paragraph(ABSENT.to_owned()));
+        report.sections.extend(no_accesses(input));
         return report;
     };
     report.simulation = Some(SimulationNumbers::of(input, answer));

@@ -19,6 +19,7 @@ use crate::findings::gain::GainRange;
 use crate::findings::sentence::{Sentence, ShareInWords, sentence};
 use crate::findings::threshold::SHARED_LINES;
 use crate::findings::work_answer;
+use crate::input::ReportTables;
 use crate::quantity::count_of;
 
 /// The entry of the table.
@@ -51,7 +52,23 @@ struct SharedLines<'a> {
 }
 
 fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
-    let machines = &basis.input.program.machines;
+    let (found, all) = shared(basis.input);
+    found.iter().filter_map(|shared| finding(basis, shared, all)).collect()
+}
+
+/// The memory of which threads share cache lines in enough of the samples to be told.
+pub(crate) fn shared_memory(input: &ReportTables<'_>) -> Vec<SharedMemory> {
+    let (found, all) = shared(input);
+    found
+        .into_iter()
+        .filter(|shared| shared.percent(all) >= SHARED_LINES)
+        .map(|shared| shared.memory)
+        .collect()
+}
+
+/// Lines that threads share, by their memory, and the samples of which they are.
+fn shared<'a>(input: &ReportTables<'a>) -> (Vec<SharedLines<'a>>, u64) {
+    let machines = &input.program.machines;
     let mut all = 0;
     let mut found: Vec<SharedLines<'_>> = Vec::new();
     for samples in machines.iter().filter_map(|machine| machine.shared_lines.as_ref()) {
@@ -64,12 +81,12 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
             }
         }
     }
-    found.iter().filter_map(|shared| finding(basis, shared, all)).collect()
+    (found, all)
 }
 
 fn finding(basis: &FindingBasis<'_, '_>, shared: &SharedLines<'_>, all: u64) -> Option<Finding> {
-    let part = shared.samples as f64 / (all as f64).max(1.0);
-    if 100.0 * part < SHARED_LINES {
+    let part = shared.percent(all) / 100.0;
+    if shared.percent(all) < SHARED_LINES {
         return None;
     }
     let time = part.min(1.0) * basis.facts.cpu as f64;
@@ -106,6 +123,11 @@ impl<'a> SharedLines<'a> {
             SharedLines { memory, samples: 0, same_bytes: 0, threads: BTreeSet::new(), lines: Vec::new() };
         shared.add(line);
         shared
+    }
+
+    /// The part of all samples, percent.
+    fn percent(&self, all: u64) -> f64 {
+        100.0 * self.samples as f64 / (all as f64).max(1.0)
     }
 
     fn add(&mut self, line: &'a SharedLine) {
