@@ -59,7 +59,8 @@ impl PlannedStop {
     fn apply(&self, plan: &mut ExecutionPlan) -> bool {
         let (Some(node), Some(step)) = (self.told, self.step) else { return false };
         let of_thread = &mut plan.threads[self.stop.thread.index()];
-        if of_thread.is_killed || step > of_thread.steps.len() {
+        // Otherwise it was cut off before.
+        if step > of_thread.steps.len() {
             return false;
         }
         let last = of_thread.steps.split_off(step);

@@ -101,6 +101,13 @@ impl GainRange {
         self.with_work_less(0.0, bounds)
     }
 
+    /// Of waits that end earlier, with all work to be done: no more than the time in which a processor had room for it.
+    pub(super) fn of_shorter_waits(self, bounds: &GainBounds) -> GainRange {
+        let GainRange { low, high } = self.with_all_work(bounds);
+        let high = high.min(bounds.with_room);
+        GainRange { low: low.min(high), high }
+    }
+
     /// Of a change that leaves all work to be done but this much, nanoseconds of CPU time.
     pub(super) fn with_work_less(self, less: f64, bounds: &GainBounds) -> GainRange {
         let high = self.high.min(bounds.without(less));
@@ -150,6 +157,8 @@ pub(crate) struct GainBounds {
     /// Useful CPU time.
     cpu: f64,
     processors: f64,
+    /// Time in which fewer threads could run than there are processors, or pins kept threads from these.
+    with_room: f64,
     /// The run's own noise: smaller gains cannot be told from a repetition of the run; nanoseconds.
     pub noise: f64,
     /// What events were lost may change, nanoseconds: each ends one stay in a state and begins another, and both are wrong
@@ -165,6 +174,11 @@ impl GainBounds {
         GainBounds {
             elapsed,
             cpu: facts.cpu as f64,
+            with_room: if facts.pinned.is_empty() {
+                elapsed * (1.0 - facts.crowded_percent / 100.0)
+            } else {
+                elapsed
+            },
             processors: if facts.cpus == 0 { f64::INFINITY } else { f64::from(facts.cpus) },
             noise: (LEAST_GAIN / 100.0 * elapsed).max(SHORTEST_GAIN),
             lost: 2.0 * facts.lost / 100.0 * elapsed,
@@ -200,8 +214,15 @@ impl GainBounds {
 mod tests {
     use super::*;
 
-    const BOUNDS: GainBounds =
-        GainBounds { elapsed: 10e9, cpu: 12e9, processors: 2.0, noise: 0.2e9, lost: 0.0, is_in_step: false };
+    const BOUNDS: GainBounds = GainBounds {
+        elapsed: 10e9,
+        cpu: 12e9,
+        processors: 2.0,
+        with_room: 10e9,
+        noise: 0.2e9,
+        lost: 0.0,
+        is_in_step: false,
+    };
 
     #[test]
     fn a_range_is_of_all_predictions_and_their_error() {
@@ -221,6 +242,10 @@ mod tests {
         assert_eq!((range.low, range.high), (3e9, 6e9));
         let range = GainRange { low: 5e9, high: 9e9 };
         assert_eq!(range.with_all_work(&BOUNDS), GainRange { low: 4e9, high: 4e9 });
+        assert_eq!(range.of_shorter_waits(&BOUNDS), range.with_all_work(&BOUNDS));
+        // Others took half of the processors while more threads could run than there are.
+        let crowded = GainBounds { with_room: 1e9, ..BOUNDS };
+        assert_eq!(range.of_shorter_waits(&crowded), GainRange { low: 1e9, high: 1e9 });
         assert_eq!(range.with_work_less(4e9, &BOUNDS), GainRange { low: 5e9, high: 6e9 });
     }
 

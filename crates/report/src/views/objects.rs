@@ -347,7 +347,7 @@ fn table(rows: &[Row], options: &ReportOptions) -> Vec<TextSection> {
         shown("queue", Show::Mean("mean_queue")).optional(),
     ]);
     if rows.iter().any(|row| row.value("held_seconds").is_some()) {
-        columns.push(shown("while wanted", Show::Time("held_seconds")));
+        columns.push(shown("while wanted", Show::Time("held_seconds")).optional());
         columns.push(shown("NPT", Show::Time("holder_npt_seconds")).optional());
     }
     let limit = options.top.unwrap_or(ROWS_OF_TEXT);

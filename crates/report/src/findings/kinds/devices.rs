@@ -12,7 +12,7 @@ use crate::name;
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "io, page faults",
-    when: "they are on the elapsed-weighted critical path, after the program was mapped: up to their time on it, and to what the CPUs leave",
+    when: "they are on the elapsed-weighted critical path, after the program was mapped: up to their time on it, to what the CPUs leave, and to the time in which fewer threads could run than there are CPUs",
     advice: "*overlap the io*",
     find,
     answer,
@@ -26,7 +26,7 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     };
     let waits = facts.path_waits.iter().filter(|wait| is_device(wait.cause) && !is_start(wait));
     let found = waits.filter_map(|wait| {
-        let gain = GainRange::up_to(wait.time as f64, &basis.bounds).with_all_work(&basis.bounds);
+        let gain = GainRange::up_to(wait.time as f64, &basis.bounds).of_shorter_waits(&basis.bounds);
         Finding::advised_wait(basis, (&KIND, Limit::Devices), wait, (Advice::OverlapIo, gain))
     });
     found.collect()

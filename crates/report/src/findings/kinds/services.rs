@@ -22,7 +22,7 @@ use crate::input::ReportTables;
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "a service outside of the recording",
-    when: "threads wait on the elapsed-weighted critical path in reads of connections that the program asked for, of which the other end is not recorded: up to their time on it, and to what the CPUs leave",
+    when: "threads wait on the elapsed-weighted critical path in reads of connections that the program asked for, of which the other end is not recorded: up to their time on it, to what the CPUs leave, and to the time in which fewer threads could run than there are CPUs",
     advice: "*ask earlier, or several at once*",
     find,
     answer,
@@ -59,7 +59,7 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     let found = basis.facts.path_waits.iter().filter_map(|wait| {
         let services = services(basis.input, wait);
         let named = named(&services)?;
-        let gain = GainRange::up_to(wait.time as f64, &basis.bounds).with_all_work(&basis.bounds);
+        let gain = GainRange::up_to(wait.time as f64, &basis.bounds).of_shorter_waits(&basis.bounds);
         let mut found = Finding::advised_wait(basis, (&KIND, Limit::Idle), wait, (Advice::AskEarlier, gain))?;
         found.evidence.insert(0, named);
         Some(found)

@@ -16,7 +16,7 @@ use crate::findings::threshold::{IDLE, OTHER_WAITS};
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "sleep, a timer",
-    when: "it is on the elapsed-weighted critical path: up to its time on it, to the elapsed time less the critical path, and to what the CPUs leave; sleeps until a thread looks again are ranked by those after which it did not sleep again",
+    when: "it is on the elapsed-weighted critical path: up to its time on it, to the elapsed time less the critical path, to what the CPUs leave, and to the time in which fewer threads could run than there are CPUs; sleeps until a thread looks again are ranked by those after which it did not sleep again",
     advice: "*wait for the event* instead",
     find,
     answer: waiting_answer,
@@ -32,7 +32,8 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     let waited = facts.elapsed.saturating_sub(facts.path);
     let found = waits.filter_map(|wait| {
         let last = last_sleeps(basis, wait);
-        let gain = GainRange::up_to(wait.time.min(waited) as f64, &basis.bounds).with_all_work(&basis.bounds);
+        let gain =
+            GainRange::up_to(wait.time.min(waited) as f64, &basis.bounds).of_shorter_waits(&basis.bounds);
         let mut found = Finding::advised_wait(basis, (&KIND, Limit::Idle), wait, (Advice::AwaitEvent, gain))?;
         let again = sentence!["after ", TimeInWords(wait.time - last), " of that it slept again"];
         found.evidence.extend((2 * last < wait.time).then_some(again));

@@ -20,7 +20,7 @@ use crate::findings::threshold::UNMATCHED;
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "a wait for a condition or semaphore that its time limit ended",
-    when: "it is on the elapsed-weighted critical path, who ended most waits is known, and the recording does not end in such a wait that lasted half as long: up to its time on it, to the elapsed time less the critical path, and to what the CPUs leave",
+    when: "it is on the elapsed-weighted critical path, who ended most waits is known, and the recording does not end in such a wait that lasted half as long: up to its time on it, to the elapsed time less the critical path, to what the CPUs leave, and to the time in which fewer threads could run than there are CPUs",
     advice: "*signal it in time*",
     find,
     answer,
@@ -48,7 +48,8 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     let facts = &basis.facts;
     let waited = facts.elapsed.saturating_sub(facts.path);
     let found = facts.path_waits.iter().filter(|wait| is_ended_by_limit(basis, wait)).filter_map(|wait| {
-        let gain = GainRange::up_to(wait.time.min(waited) as f64, &basis.bounds).with_all_work(&basis.bounds);
+        let gain =
+            GainRange::up_to(wait.time.min(waited) as f64, &basis.bounds).of_shorter_waits(&basis.bounds);
         let change = (Advice::SignalInTime, gain);
         let found = Finding::advised_wait(basis, (&KIND, Limit::Idle), wait, change)?;
         let share = ShareInWords(facts.of_run(wait.time));
