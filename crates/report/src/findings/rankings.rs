@@ -109,8 +109,15 @@ impl Situation<'_> {
         matches!(self.limit, Some(Limit::Work) | None)
     }
 
+    /// Whether the processors are the limit, by work or by spinning: rankings by CPU time need no path.
+    fn goes_by_cpu_time(&self) -> bool {
+        matches!(self.limit, Some(Limit::Processors | Limit::Spinning))
+            || (self.is_work() && self.facts.is_cpu_bound())
+    }
+
     fn has_samples(&self) -> bool {
-        self.facts.samples + self.facts.reported as f64 >= FEWEST_OBSERVATIONS
+        let samples = if self.goes_by_cpu_time() { self.facts.cpu_samples } else { self.facts.samples };
+        samples + self.facts.reported as f64 >= FEWEST_OBSERVATIONS
     }
 }
 
@@ -169,7 +176,7 @@ use Verdict::{Agrees, Follow, Misleads, Partly, Silent};
 /// The rules; of those that lead, the first that holds.
 pub(super) const RULES: &[RankingRule] = &[
     RankingRule {
-        condition: "fewer than 30 effective observations, or none with a name",
+        condition: "fewer than 30 effective observations, of CPU time where the processors are the limit and else of the critical path, or none with a name",
         leads: true,
         holds: |situation| {
             let is_exact = matches!(
