@@ -42,7 +42,7 @@ fn report(session: &Session, path: &Path) -> Run {
 
 #[test]
 fn a_recorder_killed_at_any_moment_leaves_the_program_alone_and_a_readable_recording() {
-    let session = Session::alone();
+    let session = Session::beside_others();
     let program = or_skip!(session.build("lock_hog.c", &[]));
     for options in WAYS {
         for moment in MOMENTS {
@@ -76,7 +76,7 @@ fn a_recorder_killed_at_any_moment_leaves_the_program_alone_and_a_readable_recor
 
 #[test]
 fn a_program_killed_at_any_moment_leaves_a_whole_recording() {
-    let session = Session::alone();
+    let session = Session::beside_others();
     let program = or_skip!(session.build("lock_hog.c", &[]));
     for options in WAYS {
         for moment in MOMENTS {
