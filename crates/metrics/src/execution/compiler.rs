@@ -20,7 +20,7 @@ use super::ends::ThreadEnds;
 use super::plan::{CompactObjectId, ExecutionPlan, NodeId, PlanStep};
 use super::polls::polled;
 use super::pools::{TaskRuntime, UnseenQueues};
-use super::possible_stops::PlannedStops;
+use super::possible_stops::{PlannedStops, stopped};
 use super::queues::TakenItems;
 use super::time_limits::TimeLimits;
 use super::watcher::Watcher;
@@ -167,7 +167,7 @@ impl<'a> Compiler<'a> {
                 }
             }
         }
-        plan.stopped = stops.applied(&plan).map(Box::new);
+        plan.stopped = stopped(&stops, &plan).map(Box::new);
         Some(plan)
     }
 

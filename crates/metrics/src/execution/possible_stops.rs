@@ -7,8 +7,11 @@
 //! If it had, the run lasts as long as its sleeps, however long the others work; if it was told to, its sleeps follow from when it was told.
 //! The recording does not say which. So there are two plans, and what a change gains lies between both.
 
+use std::cmp::Reverse;
+
 use longpole_event::{ThreadId, Time};
 use longpole_trace::{PossibleStop, State};
+use rustc_hash::FxHashMap;
 
 use super::compiler::Compiler;
 use super::ends::ThreadEnds;
@@ -19,7 +22,7 @@ const MOST_OFF: f64 = 0.02;
 
 /// One such thread.
 #[derive(Clone, Copy, Debug)]
-struct PlannedStop {
+pub(super) struct PlannedStop {
     stop: PossibleStop,
     /// Where it would be told.
     told: Option<NodeId>,
@@ -29,29 +32,58 @@ struct PlannedStop {
 
 /// All of them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct PlannedStops(Vec<PlannedStop>);
+pub(super) struct PlannedStops {
+    stops: Vec<PlannedStop>,
+    /// Of each thread: its own.
+    of_thread: FxHashMap<ThreadId, usize>,
+    /// Of each thread that waits for others' ends: those that it has not come to, the last one first.
+    of_joiner: FxHashMap<ThreadId, Vec<usize>>,
+}
 
 impl PlannedStops {
     pub fn new(stops: &[PossibleStop]) -> PlannedStops {
-        PlannedStops(stops.iter().map(|&stop| PlannedStop { stop, told: None, step: None }).collect())
+        let mut planned = PlannedStops::default();
+        let mut in_order: Vec<PossibleStop> = stops.to_vec();
+        in_order.sort_by_key(|stop| Reverse(stop.told));
+        for (index, stop) in in_order.into_iter().enumerate() {
+            planned.stops.push(PlannedStop { stop, told: None, step: None });
+            planned.of_thread.insert(stop.thread, index);
+            planned.of_joiner.entry(stop.joiner).or_default().push(index);
+        }
+        planned
     }
 
     /// Those of threads in the background.
-    pub fn in_background(&self, ends: &ThreadEnds) -> PlannedStops {
-        let stops = self.0.iter().filter(|planned| ends.is_in_background(planned.stop.thread));
-        PlannedStops(stops.copied().collect())
+    pub fn in_background(&self, ends: &ThreadEnds) -> Vec<PlannedStop> {
+        let stops = self.stops.iter().filter(|planned| ends.is_in_background(planned.stop.thread));
+        stops.copied().collect()
     }
 
-    /// The plan of the run in which all of them were told to end; `None` where there is none, or it tells less of the recorded run.
-    pub fn applied(&self, plan: &ExecutionPlan) -> Option<ExecutionPlan> {
-        if self.0.is_empty() {
-            return None;
-        }
-        let mut stopped = plan.clone();
-        let applied = self.0.iter().filter(|planned| planned.apply(&mut stopped)).count();
-        stopped.execute_unchanged();
-        (applied > 0 && stopped.error().abs() <= plan.error().abs() + MOST_OFF).then_some(stopped)
+    /// The next one of this thread, which waits from now on.
+    fn told_by(&mut self, joiner: ThreadId, time: Time) -> Option<usize> {
+        let left = self.of_joiner.get_mut(&joiner)?;
+        left.pop_if(|&mut index| self.stops[index].stop.told <= time)
     }
+
+    /// That of this thread, whose wait is over now.
+    fn woken(&mut self, thread: ThreadId, time: Time) -> Option<&mut PlannedStop> {
+        let index = *self.of_thread.get(&thread)?;
+        Some(&mut self.stops[index]).filter(|planned| planned.stop.woken == time)
+    }
+}
+
+/// The plan of the run in which all of these were told to end; `None` where there is none, or it tells less of the recorded run.
+pub(super) fn stopped(stops: &[PlannedStop], plan: &ExecutionPlan) -> Option<ExecutionPlan> {
+    if stops.is_empty() {
+        return None;
+    }
+    let mut stopped = plan.clone();
+    let applied = stops.iter().filter(|planned| planned.apply(&mut stopped)).count();
+    if applied == 0 {
+        return None;
+    }
+    stopped.execute_unchanged();
+    (stopped.error().abs() <= plan.error().abs() + MOST_OFF).then_some(stopped)
 }
 
 impl PlannedStop {
@@ -78,19 +110,17 @@ impl PlannedStop {
 impl Compiler<'_> {
     /// The thread changes its state.
     pub(super) fn follow_stops(&mut self, thread: ThreadId, time: Time, (before, state): (State, State)) {
-        for index in 0..self.stops.0.len() {
-            let PlannedStop { stop, told, .. } = self.stops.0[index];
-            if stop.joiner == thread
-                && told.is_none()
-                && stop.told <= time
-                && matches!(state, State::Blocked(_))
-            {
+        if matches!(state, State::Blocked(_)) {
+            while let Some(index) = self.stops.told_by(thread, time) {
                 let node = self.node();
                 self.push(thread, PlanStep::Release(node));
-                self.stops.0[index].told = Some(node);
+                self.stops.stops[index].told = Some(node);
             }
-            if stop.thread == thread && stop.woken == time && matches!(before, State::Blocked(_)) {
-                self.stops.0[index].step = Some(self.plan.threads[thread.index()].steps.len());
+        }
+        if matches!(before, State::Blocked(_)) {
+            let step = self.plan.threads[thread.index()].steps.len();
+            if let Some(planned) = self.stops.woken(thread, time) {
+                planned.step = Some(step);
             }
         }
     }
