@@ -109,14 +109,15 @@ impl Situation<'_> {
         matches!(self.limit, Some(Limit::Work) | None)
     }
 
-    /// Whether the processors are the limit, by work or by spinning: rankings by CPU time need no path.
-    fn goes_by_cpu_time(&self) -> bool {
-        matches!(self.limit, Some(Limit::Processors | Limit::Spinning))
-            || (self.is_work() && self.facts.is_cpu_bound())
+    /// Whether the processors are the limit.
+    fn is_of_processors(&self) -> bool {
+        self.limit == Some(Limit::Processors) || (self.is_work() && self.facts.is_cpu_bound())
     }
 
+    /// Of what the answer goes by: CPU time, worked or spun, needs no path.
     fn has_samples(&self) -> bool {
-        let samples = if self.goes_by_cpu_time() { self.facts.cpu_samples } else { self.facts.samples };
+        let is_of_cpu_time = self.is_of_processors() || self.limit == Some(Limit::Spinning);
+        let samples = if is_of_cpu_time { self.facts.cpu_samples } else { self.facts.samples };
         samples + self.facts.reported as f64 >= FEWEST_OBSERVATIONS
     }
 }
@@ -280,10 +281,7 @@ pub(super) const RULES: &[RankingRule] = &[
     RankingRule {
         condition: "useful work fills at least 85 % of the processors' time, or threads queue for them all the time",
         leads: true,
-        holds: |situation| {
-            situation.limit == Some(Limit::Processors)
-                || (situation.is_work() && situation.facts.is_cpu_bound())
-        },
+        holds: |situation| situation.is_of_processors(),
         sentence: |_| {
             "Follow CPU time (profile): the processors are the limit, so only less work helps. The critical path says what more processors would give.".into()
         },

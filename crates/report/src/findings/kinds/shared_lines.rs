@@ -20,7 +20,7 @@ use crate::findings::sentence::{Sentence, ShareInWords, sentence};
 use crate::findings::threshold::SHARED_LINES;
 use crate::findings::work_answer;
 use crate::input::ReportTables;
-use crate::quantity::count_of;
+use crate::quantity::{count_of, percent};
 
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
@@ -52,22 +52,16 @@ struct SharedLines<'a> {
 }
 
 fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
-    let (found, all) = shared(basis.input);
-    found.iter().filter_map(|shared| finding(basis, shared, all)).collect()
+    shared(basis.input).iter().filter_map(|(shared, part)| finding(basis, shared, *part)).collect()
 }
 
 /// The memory of which threads share cache lines in enough of the samples to be told.
 pub(crate) fn shared_memory(input: &ReportTables<'_>) -> Vec<SharedMemory> {
-    let (found, all) = shared(input);
-    found
-        .into_iter()
-        .filter(|shared| shared.percent(all) >= SHARED_LINES)
-        .map(|shared| shared.memory)
-        .collect()
+    shared(input).into_iter().map(|(shared, _)| shared.memory).collect()
 }
 
-/// Lines that threads share, by their memory, and the samples of which they are.
-fn shared<'a>(input: &ReportTables<'a>) -> (Vec<SharedLines<'a>>, u64) {
+/// Lines that threads share in enough of the samples to be told, by their memory, each with its part of all samples, percent.
+fn shared<'a>(input: &ReportTables<'a>) -> Vec<(SharedLines<'a>, f64)> {
     let machines = &input.program.machines;
     let mut all = 0;
     let mut found: Vec<SharedLines<'_>> = Vec::new();
@@ -81,21 +75,21 @@ fn shared<'a>(input: &ReportTables<'a>) -> (Vec<SharedLines<'a>>, u64) {
             }
         }
     }
-    (found, all)
+    let with_part = found.into_iter().map(|shared| {
+        let part = percent(shared.samples as f64, all as f64);
+        (shared, part)
+    });
+    with_part.filter(|&(_, part)| part >= SHARED_LINES).collect()
 }
 
-fn finding(basis: &FindingBasis<'_, '_>, shared: &SharedLines<'_>, all: u64) -> Option<Finding> {
-    let part = shared.percent(all) / 100.0;
-    if shared.percent(all) < SHARED_LINES {
-        return None;
-    }
-    let time = part.min(1.0) * basis.facts.cpu as f64;
+fn finding(basis: &FindingBasis<'_, '_>, shared: &SharedLines<'_>, part: f64) -> Option<Finding> {
+    let time = (part / 100.0).min(1.0) * basis.facts.cpu as f64;
     let gain = GainRange::up_to(time, &basis.bounds).with_work_less(time, &basis.bounds);
     let is_apart = 2 * shared.same_bytes < shared.samples;
     let advice = if is_apart { Advice::SeparateLines } else { Advice::OwnCopies };
     let subject = FindingSubject::SharedMemory(shared.memory.clone());
     let found = Finding::advised(basis, (&KIND, Limit::Work), subject, (advice, gain), false)?;
-    Some(found.with(shared.evidence(is_apart, 100.0 * part)))
+    Some(found.with(shared.evidence(is_apart, part)))
 }
 
 impl SharedMemory {
@@ -123,11 +117,6 @@ impl<'a> SharedLines<'a> {
             SharedLines { memory, samples: 0, same_bytes: 0, threads: BTreeSet::new(), lines: Vec::new() };
         shared.add(line);
         shared
-    }
-
-    /// The part of all samples, percent.
-    fn percent(&self, all: u64) -> f64 {
-        100.0 * self.samples as f64 / (all as f64).max(1.0)
     }
 
     fn add(&mut self, line: &'a SharedLine) {
