@@ -107,7 +107,7 @@ fn order_text(found: &WhatIf, replayed: Option<&Replay>) -> String {
     };
     let polls = match unknown(found, without_own) {
         Some(_) if found.may_be_stopped => {
-            "A thread was joined in one of a few sleeps at one place: if it was told to end, the run gains up to the most, and if it had so many sleeps to do, up to the least. "
+            "A thread slept a few times, and another one began to wait for its end in the last of these sleeps: if it was told to end then, the run gains up to the most, and if it had so many sleeps to do, the least. "
         }
         Some(_) => {
             "Threads poll by sleeping, or spin, for what was not seen: where it is the changed work, the run gains up to all of that, and where it is not, less. "
