@@ -11,6 +11,7 @@ use blazesym::helper::ElfResolver;
 use blazesym::symbolize::{CodeInfo, FindSymOpts, ResolvedSym, Symbolize};
 use longpole_event::{BusyWaiting, ModuleKind};
 
+use crate::closures::{Closures, is_unnumbered};
 use crate::exports::Exports;
 use crate::functions::Functions;
 use crate::go_functions::GoFunctions;
@@ -34,6 +35,7 @@ struct FileCode {
     functions: Functions,
     exports: Exports,
     thread_bodies: OnceCell<ThreadBodies>,
+    closures: OnceCell<Closures>,
     go: Option<GoFunctions>,
     spins: Spins,
 }
@@ -44,6 +46,7 @@ impl FileCode {
             functions: Functions::of(&image),
             exports: Exports::of(&image),
             thread_bodies: OnceCell::new(),
+            closures: OnceCell::new(),
             go: GoFunctions::of(&image),
             spins: Spins::of(&image),
             image,
@@ -100,12 +103,39 @@ impl ElfNames {
             Some(symbol) => {
                 let function = start.unwrap_or(symbol.addr);
                 let name = self.body(function, symbol.name).or_else(|| self.exported(function));
-                places(&symbol, name)
+                self.places(&symbol, name)
             }
             None => self.unlisted(address, start).into_iter().collect(),
         };
         let waiting = |code: &mut FileCode| code.spins.at(&code.image, &code.functions, address);
         NamedAddress { places, waiting: self.code.as_mut().map_or(BusyWaiting::Work, waiting) }
+    }
+
+    /// The inlined calls at an address and the function around them, innermost first.
+    ///
+    /// Each inlined function comes with the line of its call; the line within it is that of the function
+    /// inlined into it, and the innermost one's is that of the address.
+    fn places(&self, symbol: &ResolvedSym<'_>, exported: Option<&str>) -> Vec<NamedPlace> {
+        let place = |name: &str, code: Option<&CodeInfo<'_>>| NamedPlace {
+            procedure: self.readable(name),
+            file: code.map(|code| code.to_path().to_string_lossy().into_owned()),
+            line: code.and_then(|code| code.line).unwrap_or(0),
+        };
+        let mut places = vec![place(exported.unwrap_or(symbol.name), symbol.code_info.as_deref())];
+        for inlined in &symbol.inlined {
+            places.push(place(&inlined.name, inlined.code_info.as_ref()));
+        }
+        places.reverse();
+        places
+    }
+
+    /// The name of a function as its programmer wrote it.
+    fn readable(&self, mangled: &str) -> String {
+        let name = readable(mangled);
+        match self.code.as_ref().filter(|_| is_unnumbered(mangled)) {
+            Some(code) => code.closures.get_or_init(|| Closures::of(&code.image)).numbered(mangled, name),
+            None => name,
+        }
     }
 
     /// The name of a function that no symbol table lists: Go's own, or one made of its beginning.
@@ -164,24 +194,6 @@ fn find(resolver: &ElfResolver, address: u64) -> Option<ResolvedSym<'_>> {
 fn covers(symbol: &ResolvedSym<'_>, function: Option<u64>) -> bool {
     let is_near = symbol.addr == 0 || function.is_none_or(|start| start <= symbol.addr);
     !symbol.name.is_empty() && (symbol.size.is_some() || is_near)
-}
-
-/// The inlined calls at an address and the function around them, innermost first.
-///
-/// Each inlined function comes with the line of its call; the line within it is that of the function
-/// inlined into it, and the innermost one's is that of the address.
-fn places(symbol: &ResolvedSym<'_>, exported: Option<&str>) -> Vec<NamedPlace> {
-    let place = |name: &str, code: Option<&CodeInfo<'_>>| NamedPlace {
-        procedure: readable(name),
-        file: code.map(|code| code.to_path().to_string_lossy().into_owned()),
-        line: code.and_then(|code| code.line).unwrap_or(0),
-    };
-    let mut places = vec![place(exported.unwrap_or(symbol.name), symbol.code_info.as_deref())];
-    for inlined in &symbol.inlined {
-        places.push(place(&inlined.name, inlined.code_info.as_ref()));
-    }
-    places.reverse();
-    places
 }
 
 /// The file of a module that is known by name, if it is still the same by its build id.

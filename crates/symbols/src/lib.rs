@@ -23,6 +23,7 @@ mod build_folders;
 mod callees;
 mod cfi;
 mod chain;
+mod closures;
 mod elf_names;
 mod exports;
 mod frame_pointers;

@@ -218,3 +218,39 @@ fn a_static_variable_is_found_by_its_address_in_the_process() {
     let on_the_heap = Box::new(0_u64);
     assert_eq!(named(&raw const *on_the_heap as u64), None);
 }
+
+/// Stable compilers mangle so that a hash alone tells closures apart; their debug information has a number.
+#[test]
+fn closures_of_one_procedure_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("closures.rs");
+    let text = "#[inline(never)]\nfn begin(body: impl FnOnce(u64) -> u64) -> u64 { body(std::process::id().into()) }\n\
+        fn main() {\n    let first = begin(#[inline(never)] |n| n * 3 + 1);\n    \
+        let second = begin(#[inline(never)] |n| n * 5 + 2);\n    println!(\"{first} {second}\");\n}\n";
+    std::fs::write(&source, text).unwrap();
+    for mangling in ["legacy", "v0"] {
+        let program = folder.path().join(mangling);
+        let mangle = format!("symbol-mangling-version={mangling}");
+        let options = ["-O", "-g", "-Z", "unstable-options", "-C", &mangle];
+        let built = Command::new("rustc")
+            .env("RUSTC_BOOTSTRAP", "1")
+            .args(options)
+            .arg(&source)
+            .arg("-o")
+            .arg(&program)
+            .output()
+            .unwrap();
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        let bytes = std::fs::read(&program).unwrap();
+        let elf = object::File::parse(&*bytes).unwrap();
+        let in_main =
+            |symbol: &object::Symbol<'_, '_>| symbol.name().is_ok_and(|name| name.contains("8closures4main"));
+        let functions: Vec<u64> = elf.symbols().filter(in_main).map(|symbol| symbol.address()).collect();
+        let named = name(&program, &functions);
+        let mut names: Vec<&str> =
+            named.iter().map(|named| &*named.places.last().unwrap().procedure).collect();
+        names.retain(|name| name.contains("::{closure"));
+        names.sort();
+        assert_eq!(names, ["closures::main::{closure#0}", "closures::main::{closure#1}"], "{mangling}");
+    }
+}
