@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use longpole_event::{ThreadId, Time};
 use longpole_graph::{Dependence, ParallelismLevel, Sweep};
 use longpole_trace::{ObjectId, Objects, ObservationKind, PathId, Paths, PlaceId, Program, State};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cpu_history::{CpuHistory, SharePoint};
 use crate::lengths::LengthHistogram;
@@ -59,6 +59,8 @@ pub struct ContendedObject {
     pub queue: Vec<u64>,
     /// Sums over its hand-overs.
     pub handed: Handover,
+    /// Hand-overs by threads that had waited for it themselves: most of them, where it excludes threads from something.
+    pub handed_by_waiters: u64,
 }
 
 /// Sums over hand-overs; times are nanoseconds.
@@ -119,10 +121,18 @@ impl ContendedObject {
         self.queue.iter().skip(1).sum()
     }
 
+    /// Whether who waits for it is let go by others that wait for it too, as threads that take turns with something. A semaphore may
+    /// also be what one thread tells another one by.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        self.handed.count > 0 && 2 * self.handed_by_waiters >= self.handed.count
+    }
+
     /// Adds what happened at another object, in a run of this length.
     pub fn add(&mut self, other: &ContendedObject, elapsed: u64) {
         self.lengths.merge(&other.lengths);
         self.handed.add(&other.handed);
+        self.handed_by_waiters += other.handed_by_waiters;
         if self.queue.len() < other.queue.len() {
             self.queue.resize(other.queue.len(), 0);
         }
@@ -145,6 +155,8 @@ struct ObjectQueue {
     mark: SharePoint,
     /// Levels of the run up to then.
     seen: SeenLevels,
+    /// Threads that have waited.
+    waiters: FxHashSet<ThreadId>,
 }
 
 /// A wait that is going on.
@@ -258,6 +270,7 @@ impl<'a> Waiters<'a> {
         let waited = time.since(since);
         self.measure(object, time);
         self.queues[object.index()].length -= 1;
+        self.queues[object.index()].waiters.insert(thread);
         self.found.objects[object.index()].lengths.add(waited);
         self.sites.add((object.0, path.0));
         if self.chosen[object.index()] {
@@ -296,7 +309,10 @@ impl<'a> Waiters<'a> {
             cpu: after.cpu - before.cpu,
             npt: after.npt - before.npt,
         };
-        self.found.objects[object.index()].handed.add(&handover);
+        let has_waited = self.queues[object.index()].waiters.contains(&by.thread);
+        let of_object = &mut self.found.objects[object.index()];
+        of_object.handed.add(&handover);
+        of_object.handed_by_waiters += u64::from(has_waited);
         let place = self.paths.innermost_id(by.path);
         self.handovers.entry((object, place)).or_default().add(&handover);
         self.spread(object, time, place);
@@ -443,6 +459,30 @@ mod tests {
         assert_eq!(seen.held("m", "B"), (1, 4, 4, 4.0));
         assert_eq!(seen.held("m", "C"), (1, 4, 4, 4.0));
         assert_eq!((seen.pair("B", "A"), seen.pair("D", "C"), seen.pair("D", "A")), ((1, 3), (1, 9), (0, 0)));
+    }
+
+    #[test]
+    fn what_threads_take_turns_with_is_handed_over_by_those_that_waited_for_it() {
+        let turns = "1 = semaphore s
+             A AA11AA11AA
+             B 11BB11BB11
+             A@2 -> B post
+             B@4 -> A post
+             A@6 -> B post
+             B@8 -> A post";
+        // B tells A each time.
+        let told = "1 = semaphore s
+             A 11AA11AA
+             B BBBBBBBB
+             B@2 -> A post
+             B@6 -> A post";
+        let of = |text: &str| {
+            let seen = seen(text);
+            let object = seen.of("s");
+            (object.handed.count, object.handed_by_waiters, object.is_held())
+        };
+        assert_eq!(of(turns), (4, 3, true));
+        assert_eq!(of(told), (2, 0, false));
     }
 
     /// A writer waits from 1 for two readers, who leave at 3 and 5; the last of them hands over. A reader waits

@@ -29,7 +29,7 @@ stored! {
         processors, waits,
     }
     Contention { objects, handovers, sites, wanted, places, threads }
-    ContendedObject { lengths, queue, handed }
+    ContendedObject { lengths, queue, handed, handed_by_waiters }
     Handover { count, held, cpu, npt }
     WaiterPair { count, waited }
     LockHolds { objects, places, orders }

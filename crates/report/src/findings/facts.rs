@@ -113,7 +113,7 @@ impl RunFacts {
         let pinned = pinned_threads(input);
         let of_pinned = |of: fn(&PinnedThreads) -> u64| pinned.iter().map(of).sum::<u64>();
         let ready_on_path: u64 =
-            on_path.iter().filter(|((cause, _), _)| cause.is_none()).map(|(_, &time)| time).sum();
+            on_path.iter().filter(|((cause, _), _)| cause.is_none()).map(|(_, (time, _))| time).sum();
         let unmatched = input.evidence.unmatched_wakes as f64;
         let serial = analysis.busy.get(1).copied().unwrap_or(0);
         RunFacts {

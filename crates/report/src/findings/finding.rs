@@ -143,6 +143,8 @@ pub(crate) enum Advice {
     HoldShorter,
     /// Many want a lock: several locks, or none.
     SplitLock,
+    /// A semaphore lets a few in at a time to what others wait for: more at a time.
+    AdmitMore,
     /// Readers pass a writer that waits: a lock that lets it go first.
     WriterFirst,
     /// An interpreter runs one thread at a time: several processes, or code that needs no interpreter.
@@ -185,6 +187,7 @@ impl Advice {
             Advice::Shorten => "shorten",
             Advice::HoldShorter => "hold the lock shorter",
             Advice::SplitLock => "split the lock",
+            Advice::AdmitMore => "let more in at a time",
             Advice::WriterFirst => "let writers go first",
             Advice::UseProcesses => "use several processes",
             Advice::SynchroniseLess => "synchronise less often",

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use longpole_event::ThreadId;
 use longpole_metrics::{Measures, Node};
 use longpole_trace::{Cause, ProcedureId};
 
@@ -18,6 +19,9 @@ pub(crate) struct PlacedWait {
     pub place: Option<ProcedureId>,
     /// How long, all threads together, nanoseconds.
     pub time: u64,
+    /// The same where a thread's waits count for as much as it works, beside the one that works most: a thread that waits for something
+    /// to do most of the time holds up little.
+    pub of_workers: f64,
 }
 
 impl PlacedWait {
@@ -35,8 +39,8 @@ impl PlacedWait {
     }
 }
 
-/// Waits by cause (`None`: for a processor) and procedure.
-pub(super) type WaitTimes = BTreeMap<(Option<Cause>, Option<ProcedureId>), u64>;
+/// Waits by cause (`None`: for a processor) and procedure: their time, and that of who works ([`PlacedWait::of_workers`]).
+pub(super) type WaitTimes = BTreeMap<(Option<Cause>, Option<ProcedureId>), (u64, f64)>;
 
 /// All waits of working threads, and those of any thread on the elapsed-weighted critical path.
 ///
@@ -45,14 +49,22 @@ pub(super) type WaitTimes = BTreeMap<(Option<Cause>, Option<ProcedureId>), u64>;
 pub(super) fn waits_of(input: &ReportTables<'_>) -> (WaitTimes, WaitTimes) {
     let (mut all, mut on_path) = (WaitTimes::new(), WaitTimes::new());
     let working = input.analysis.working_threads();
+    let most = input.analysis.threads.iter().map(|states| states.running).max().unwrap_or(0).max(1);
+    let add = |times: &mut WaitTimes, key, thread: ThreadId, time: u64| {
+        let works = input.analysis.threads[thread.index()].running as f64 / most as f64;
+        let (sum, of_workers) = times.entry(key).or_default();
+        *sum += time;
+        *of_workers += works * time as f64;
+    };
     for charge in &input.analysis.charges {
         let measures = &charge.measures;
         let place = input.paths.innermost(charge.path).map(|place| place.procedure);
         for (cause, time) in causes(measures) {
             if working.get(charge.thread.index()) == Some(&true) {
-                *all.entry((cause, place)).or_default() += time;
+                add(&mut all, (cause, place), charge.thread, time);
             }
-            *on_path.entry((cause, place)).or_default() += measures.on_elapsed_path(time).round() as u64;
+            let time = measures.on_elapsed_path(time).round() as u64;
+            add(&mut on_path, (cause, place), charge.thread, time);
         }
     }
     (all, on_path)
@@ -65,9 +77,10 @@ fn causes(measures: &Measures) -> impl Iterator<Item = (Option<Cause>, u64)> + '
 }
 
 pub(super) fn ranked(waits: WaitTimes) -> Vec<PlacedWait> {
-    let mut waits: Vec<_> = waits.into_iter().filter(|&(_, time)| time > 0).collect();
-    waits.sort_by_key(|&(key, time)| (Reverse(time), key));
-    let placed = |((cause, place), time)| Some(PlacedWait { cause: cause?, place, time });
+    let mut waits: Vec<_> = waits.into_iter().filter(|&(_, (time, _))| time > 0).collect();
+    waits.sort_by_key(|&(key, (time, _))| (Reverse(time), key));
+    let placed =
+        |((cause, place), (time, of_workers))| Some(PlacedWait { cause: cause?, place, time, of_workers });
     waits.into_iter().filter_map(placed).collect()
 }
 

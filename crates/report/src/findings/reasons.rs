@@ -78,21 +78,20 @@ pub(super) fn serial(basis: &FindingBasis<'_, '_>) -> Option<Sentence> {
     Some(sentence!["Only one thread was busy for ", serial, " (", of_run, " of the run)", who, "."])
 }
 
-/// The longest waits of threads for each other.
+/// The longest waits of threads that work for each other.
 pub(super) fn waiting(basis: &FindingBasis<'_, '_>) -> Option<Sentence> {
     let (input, facts) = (basis.input, &basis.facts);
-    let mut sums: Vec<(Cause, u64)> = Vec::new();
-    for wait in facts.waits.iter().filter(|wait| is_for_each_other(wait.cause)) {
-        match sums.iter_mut().find(|(cause, _)| *cause == wait.cause) {
-            Some((_, sum)) => *sum += wait.time,
-            None => sums.push((wait.cause, wait.time)),
-        }
-    }
-    let &(cause, sum) = sums.iter().max_by_key(|&&(cause, sum)| (sum, std::cmp::Reverse(cause)))?;
+    let for_each_other = || facts.waits.iter().filter(|wait| is_for_each_other(wait.cause));
+    let of_cause = |cause| for_each_other().filter(move |wait| wait.cause == cause);
+    let of_workers = |cause| of_cause(cause).map(|wait| wait.of_workers).sum::<f64>();
+    // The first of equals, as they are ranked.
+    let causes = for_each_other().map(|wait| wait.cause).rev();
+    let cause = causes.max_by(|&a, &b| of_workers(a).total_cmp(&of_workers(b)))?;
+    let sum: u64 = of_cause(cause).map(|wait| wait.time).sum();
     if facts.of_run(sum) < LONG_WAITS {
         return None;
     }
-    let longest = facts.waits.iter().find(|wait| wait.cause == cause)?;
+    let longest = of_cause(cause).next()?;
     let most = if 2 * longest.time > sum { ", most in " } else { ", the longest in " };
     let split = input.barrier_split().filter(|_| cause == Cause::Barrier);
     let uneven = match split {

@@ -1,4 +1,5 @@
-//! Locks: waits that would not be if the lock were divided, or held shorter.
+//! Locks: waits that would not be if the lock were divided, or held shorter; and semaphores that let a few threads in at a time, as to a
+//! pool of connections: who posts them has waited for them too. One by which a thread tells another that something is there is none.
 //!
 //! Predictions: zeroing of the object (no thread ever waits for it), and what the processors leave of
 //! that, since work that waited for the lock has to be done beside other work.
@@ -20,9 +21,9 @@ use crate::quantity::{count_of, grouped, percent};
 
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
-    what: "a lock",
-    when: "threads waited for it: zeroing of the object (no thread ever waits for it), and what the processors leave of that; up to the time for which it was wanted where the unchanged execution is more than 10 % off, and for an interpreter's lock always; never more than the CPUs leave when all work but the lock's own calls has to be done",
-    advice: "*hold the lock shorter* if one procedure does at least 80 % of the holding, 1 ms or more at a time; else *split the lock*; of an interpreter's lock (Python's GIL) *use several processes*, which leads where threads want it for 30 % of the run",
+    what: "a lock, or a semaphore that threads hold",
+    when: "threads waited for it (a semaphore: and most waits were ended by threads that wait for it too): zeroing of the object (no thread ever waits for it), and what the processors leave of that; up to the time for which it was wanted where the unchanged execution is more than 10 % off, and for an interpreter's lock always; never more than the CPUs leave when all work but the lock's own calls has to be done",
+    advice: "*hold the lock shorter* if one procedure does at least 80 % of the holding, 1 ms or more at a time; else *split the lock*; of a semaphore *let more in at a time*; of an interpreter's lock (Python's GIL) *use several processes*, which leads where threads want it for 30 % of the run",
     find,
     answer,
 };
@@ -44,14 +45,14 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     locks(basis.input).values().filter_map(|lock| finding(basis, lock)).collect()
 }
 
-/// The locks that were waited for, those of one kind and name together.
+/// The locks and semaphores that were held and waited for, those of one kind and name together.
 fn locks<'a>(input: &ReportTables<'a>) -> BTreeMap<(ObjectKind, &'a str), NamedLock> {
     let mut locks: BTreeMap<(ObjectKind, &'a str), NamedLock> = BTreeMap::new();
     let Some(contention) = &input.input().details.contention else { return locks };
     let all = input.input().objects.all();
     let holds = input.input().details.holds.as_ref();
     for (index, (object, contended)) in all.iter().zip(&contention.objects).enumerate() {
-        if is_lock(object.kind) {
+        if is_lock(object.kind) || object.kind == ObjectKind::Semaphore {
             let first = ObjectId(u32::try_from(index).expect("fewer than 2^32 objects"));
             let new = || NamedLock {
                 first,
@@ -75,7 +76,8 @@ fn locks<'a>(input: &ReportTables<'a>) -> BTreeMap<(ObjectKind, &'a str), NamedL
             lock.holders.entry(procedure).or_default().add(handover);
         }
     }
-    locks.retain(|_, lock| lock.contended.waits() > 0);
+    let can_be_held = |kind: ObjectKind, lock: &NamedLock| is_lock(kind) || lock.contended.is_held();
+    locks.retain(|&(kind, _), lock| lock.contended.waits() > 0 && can_be_held(kind, lock));
     locks
 }
 
@@ -117,6 +119,7 @@ fn finding(basis: &FindingBasis<'_, '_>, lock: &NamedLock) -> Option<Finding> {
     let is_one = share >= ONE_HOLDER && each >= LONG_HOLD;
     let advice = match input.objects.get(lock.first).kind {
         ObjectKind::InterpreterLock => Advice::UseProcesses,
+        ObjectKind::Semaphore => Advice::AdmitMore,
         _ if is_one => Advice::HoldShorter,
         _ => Advice::SplitLock,
     };

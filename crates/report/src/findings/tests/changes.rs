@@ -134,6 +134,9 @@ three@17 -> one unlock";
     let drawing = drawing.collect::<Vec<_>>().join("\n");
     let lock = entry(&drawing, "rows");
     assert_eq!(lock.0, Advice::SplitLock);
+    let semaphore = drawing.replace("mutex rows", "semaphore rows").replace("unlock", "post");
+    let semaphore = entry(&semaphore, "rows");
+    assert_eq!((semaphore.0, semaphore.1), (Advice::AdmitMore, lock.1));
     // Nobody can split the lock of an interpreter, and what its procedures do is all the work.
     let of_interpreter = list_of(&DrawnRun::of(&drawing.replace("mutex rows", "GIL rows")));
     assert_eq!(
