@@ -101,3 +101,26 @@ fn readers_of_a_lock_are_no_starved_writers() {
     let recording = session.record_with(&["--quiet", "--collector", "bpf"], &program);
     assert_eq!(recording.report("summary", "procedure").changes("let writers go first").count(), 0);
 }
+
+/// Seconds that others may take from either run.
+const ROOM: f64 = 0.05;
+
+#[test]
+fn a_semaphore_of_connections_gains_what_more_of_them_save() {
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let advice = "let more in at a time";
+    let program = session.build("connections.c", &["-pthread"]).unwrap();
+    let summary =
+        session.record_with(&["--quiet", "--collector", "bpf"], &program).report("summary", "procedure");
+    let change = summary.changes(advice).next().unwrap_or_else(|| panic!("{:#}", summary.value["rows"]));
+    assert!(change["text"].as_str().unwrap().contains("connections"), "{change:?}");
+    let truth = session.least_seconds(&program, &[]) - session.least_seconds(&program, &["two"]);
+    let [low, high] = ["gain_low_seconds", "gain_high_seconds"].map(|key| change[key].as_f64().unwrap());
+    assert!((low - ROOM..high + ROOM).contains(&truth), "{low} to {high} s; in truth {truth}");
+    // One by which a thread tells another that something is there lets nobody in.
+    let program = session.build("semaphore.c", &["-pthread"]).unwrap();
+    let summary =
+        session.record_with(&["--quiet", "--collector", "bpf"], &program).report("summary", "procedure");
+    assert!(summary.changes(advice).next().is_none(), "{:#}", summary.value["rows"]);
+}
