@@ -83,14 +83,16 @@ records! {
         /// One system call with the arguments that tell what a thread waits for.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         4 Call(CallDefinition) defines Call {
-            /// Kind of the file behind the descriptor in the first argument, where the call has one.
+            /// Kind of the file behind the descriptor in the first argument, where the call has one; of the file that a
+            /// futex lies in, where processes share it.
             file: FileKind,
             /// x86-64 system call number; −1 where the thread entered the kernel by an exception (a page fault)
             /// or an interrupt. In a simulated run, of which the first argument is the address of a [`Primitive`] with a name:
             /// [`PAGE_REQUEST`], [`LINE_REQUEST`] or [`EXCHANGE`].
             number: i32 as CallNumber,
             /// The first three arguments. Of a call on a descriptor the third is a number that stands for the file
-            /// behind it on this machine, the same for both ends of a pipe; 0 where it is not known.
+            /// behind it on this machine, the same for both ends of a pipe; 0 where it is not known. Of a futex that processes share
+            /// it stands for the word, the same in all of them; of `semop` the second is the number of the semaphore in its set.
             arguments: [u64; 3],
         }
         /// A process of the machine.

@@ -68,6 +68,13 @@ struct file {
 	struct path f_path;
 };
 
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_flags;
+	unsigned long vm_pgoff;
+	struct file *vm_file;
+};
+
 struct kiocb {
 	struct file *ki_filp;
 };
@@ -243,6 +250,8 @@ static long (*bpf_get_func_arg_cnt)(void *context) = (void *)BPF_FUNC_get_func_a
 static long (*bpf_get_stack)(void *context, void *into, u32 size, u64 flags) = (void *)BPF_FUNC_get_stack;
 static long (*bpf_ringbuf_output)(void *ring, void *data, u64 size, u64 flags) = (void *)BPF_FUNC_ringbuf_output;
 static long (*bpf_loop)(u32 times, void *step, void *context, u64 flags) = (void *)BPF_FUNC_loop;
+static long (*bpf_find_vma)(struct task_struct *task, u64 address, void *look, void *context,
+			    u64 flags) = (void *)BPF_FUNC_find_vma;
 static u64 (*bpf_ringbuf_query)(void *ring, u64 flags) = (void *)BPF_FUNC_ringbuf_query;
 
 #endif

@@ -96,6 +96,7 @@ struct stack_identity {
 	u64 depth;
 	u64 areas; /* mixed; which words count depends on them */
 	u64 python; /* what it executes of Python, mixed */
+	u64 kernel; /* where in the kernel it is, mixed; 0: nobody asks */
 };
 
 /* A stack that was seen more than once, with all that unwinding it depends on. */
@@ -428,7 +429,7 @@ INLINE u64 process_of(struct task_struct *task)
 INLINE u64 hash_stack(struct hash *hash, struct stack_identity *identity, u32 words)
 {
 	struct stack_record *record = hash->record;
-	hash->lanes[0] = identity->process ^ identity->python;
+	hash->lanes[0] = identity->process ^ identity->python ^ identity->kernel;
 	hash->lanes[1] = record->ip;
 	hash->lanes[2] = record->sp;
 	hash->lanes[3] = mix(hash, 0, record->bp);
@@ -534,7 +535,7 @@ INLINE void keep_stack(struct known_stack *known, struct stack_identity *identit
 	if (whole > most && whole > SHORT_STACK)
 		whole = most;
 	/* A chain of frame pointers leads beyond what is copied, and memory can be missing. */
-	if (record->user_frames || record->memory_bytes != whole)
+	if (record->kernel_frames || record->user_frames || record->memory_bytes != whole)
 		return;
 	if (!is_same(&known->identity, identity) || known->key != key) {
 		known->identity = *identity;
@@ -845,7 +846,7 @@ static NOINLINE u64 new_stack_key(void *context, struct stack_record *record, st
 	record->head.cpu = bpf_get_smp_processor_id();
 	record->head.pid = task->tgid;
 	record->tid = task->pid;
-	u32 size = take(context, record, task, 0);
+	u32 size = take(context, record, task, identity->kernel != 0);
 	if (size > sizeof(*record) - STEP_WORDS * 8)
 		return 0;
 	u64 *slack = (void *)record + size;
@@ -872,8 +873,23 @@ static NOINLINE u64 new_stack_key(void *context, struct stack_record *record, st
 	return key;
 }
 
-/* The key of the stack of `task`, which is the current one; 0 if it has none or it was lost. */
-INLINE u64 stack_key(void *context, struct task_struct *task, u64 time, u32 which)
+#define MIXED_FRAMES 8
+
+/* Where in the kernel the current task is, mixed; never 0. */
+INLINE u64 mixed_kernel_frames(void *context)
+{
+	u64 frames[MIXED_FRAMES] = {}, mixed = 0;
+	bpf_get_stack(context, frames, sizeof(frames), 0);
+	for (int i = 0; i < MIXED_FRAMES; i++)
+		mixed = (mixed ^ frames[i]) * PRIME;
+	return mixed | 1;
+}
+
+/*
+ * The key of the stack of `task`, which is the current one; 0 if it has none or it was lost. `kernel` asks for the kernel's frames
+ * too.
+ */
+INLINE u64 stack_key(void *context, struct task_struct *task, u64 time, u32 which, int kernel)
 {
 	struct stack_record *record = bpf_map_lookup_elem(&rooms, &which);
 	struct mm_struct *memory = task->mm;
@@ -889,9 +905,10 @@ INLINE u64 stack_key(void *context, struct task_struct *task, u64 time, u32 whic
 		.depth = stack_depth(task, memory, registers->sp),
 		.areas = mixed_areas(bpf_map_lookup_elem(&executable, &pid)),
 		.python = take_python(time, which),
+		.kernel = kernel ? mixed_kernel_frames(context) : 0,
 	};
 	struct known_stack *known = known_stack(&identity);
-	if (known && is_same(&known->identity, &identity)) {
+	if (known && !kernel && is_same(&known->identity, &identity)) {
 		u64 key = known_key(known, record, identity.sp);
 		if (key && was_sent(key))
 			return key;
@@ -1106,6 +1123,72 @@ INLINE s32 system_call(struct task_struct *task, struct call *call, s16 *number)
 	return entered;
 }
 
+#define FUTEX 202
+#define FUTEX_PRIVATE 128
+/* FUTEX_WAIT_BITSET with the clock of the day: glibc's join, with the tid as third argument, and its sem_wait, with 0. */
+#define FUTEX_JOIN 265
+#define SEMOP 65
+#define SEMTIMEDOP 220
+#define VM_SHARED 0x08
+
+struct shared_word {
+	u64 address;
+	u64 number;
+};
+
+static long look_at_area(struct task_struct *task, struct vm_area_struct *area, struct shared_word *word)
+{
+	struct inode *inode = 0;
+	struct super_block *system = 0;
+	u64 number = 0;
+	u32 device = 0;
+	struct file *file = area->vm_file;
+	if (!(area->vm_flags & VM_SHARED) || !file)
+		return 0;
+	if (bpf_probe_read_kernel(&inode, sizeof(inode), &file->f_inode) || !inode)
+		return 0;
+	if (bpf_probe_read_kernel(&number, sizeof(number), &inode->i_ino))
+		return 0;
+	if (bpf_probe_read_kernel(&system, sizeof(system), &inode->i_sb) || !system)
+		return 0;
+	if (bpf_probe_read_kernel(&device, sizeof(device), &system->s_dev))
+		return 0;
+	u64 offset = (area->vm_pgoff << 12) + word->address - area->vm_start;
+	word->number = ((number ^ (u64)device << 32) * PRIME ^ offset) * PRIME | 1;
+	return 0;
+}
+
+/* A number for the word at this address of the current task's memory, the same in all processes that share it; 0: it is not shared. */
+static NOINLINE u64 shared_word(u64 address)
+{
+	struct shared_word word = { .address = address };
+	bpf_find_vma(bpf_get_current_task_btf(), address, look_at_area, &word, 0);
+	return word.number;
+}
+
+/*
+ * Puts into the arguments which one of those that processes share the call is for: in place of a futex' value a number for its word, in
+ * place of the address of what is to be done with semaphores the number of the first one in its set. Returns the kind of file in which
+ * the word lies.
+ */
+static NOINLINE u8 look_at_shared(struct call *call, s32 number)
+{
+	if (number == FUTEX && !(call->arguments[1] & FUTEX_PRIVATE) &&
+	    !(call->arguments[1] == FUTEX_JOIN && call->arguments[2])) {
+		u64 shared = shared_word(call->arguments[0]);
+		if (shared) {
+			call->arguments[2] = shared;
+			return FILE_REGULAR;
+		}
+	}
+	if (number == SEMOP || number == SEMTIMEDOP) {
+		u16 first = 0;
+		if (!bpf_probe_read_user(&first, sizeof(first), (void *)call->arguments[1]))
+			call->arguments[1] = first;
+	}
+	return FILE_NONE;
+}
+
 /* ---- accounts ----------------------------------------------------------------------------------- */
 
 /*
@@ -1183,6 +1266,12 @@ INLINE u8 why_it_left(int preempted, u32 state, struct task_struct *task)
 	return task->in_iowait ? LEFT_DEVICE : LEFT_UNINTERRUPTIBLE;
 }
 
+/* Whether it waits for another thread within the kernel, for a lock mostly: only the kernel's frames tell for what. */
+INLINE int waits_in_kernel(u32 state, struct task_struct *task)
+{
+	return (state & 0x02) && !task->in_iowait;
+}
+
 SEC("tp_btf/sched_switch")
 int sched_switch(u64 *context)
 {
@@ -1203,7 +1292,7 @@ int sched_switch(u64 *context)
 			tell_allowed(time);
 		/* Before anything that branches: the verifier walks this for every way that leads here. */
 		if (!preempted && (state & ~TASK_DEAD) && previous->mm)
-			key = stack_key(context, previous, time, ROOM_SWITCH);
+			key = stack_key(context, previous, time, ROOM_SWITCH, waits_in_kernel(state, previous));
 	}
 	if (is_tracked(next_tid)) {
 		flags |= NEXT_TRACKED;
@@ -1236,6 +1325,8 @@ int sched_switch(u64 *context)
 			s32 number = system_call(previous, &record.call, &record.number);
 			if (is_on_descriptor(number))
 				record.file = look_at_file(previous, &record.call, time);
+			else
+				record.file = look_at_shared(&record.call, number);
 			record.call.key = key;
 			flags |= HAS_CALL;
 		}
@@ -1306,7 +1397,7 @@ int sched_waking(u64 *context)
 		if (record.context != CONTEXT_INTERRUPT && current->mm) {
 			record.head.flags |= HAS_CALL;
 			size = sizeof(record);
-			record.call.key = stack_key(context, current, record.head.time, ROOM_WAKE);
+			record.call.key = stack_key(context, current, record.head.time, ROOM_WAKE, 0);
 			system_call(current, &record.call, &record.number);
 		}
 	} else if (record.context == CONTEXT_TASK) {
@@ -1344,7 +1435,7 @@ int sched_process_fork(u64 *context)
 		if (python)
 			bpf_map_update_elem(&pythons, &record.child_pid, python, BPF_ANY);
 	}
-	record.key = stack_key(context, parent, record.head.time, ROOM_FORK);
+	record.key = stack_key(context, parent, record.head.time, ROOM_FORK, 0);
 	output(&record, sizeof(record), LOST_EVENTS);
 	spent(record.head.time);
 	return 0;

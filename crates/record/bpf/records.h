@@ -88,7 +88,11 @@ struct allowed_record {
 
 /* Where and in which system call the task was. */
 struct call {
-	u64 arguments[3]; /* of calls on a descriptor the third is the number of the file behind it */
+	/*
+	 * Of calls on a descriptor the third is the number of the file behind it; of a futex in memory that processes share a number for
+	 * its word, and the kind of file is a regular one; of semop the second is the number of the first semaphore in its set.
+	 */
+	u64 arguments[3];
 	u64 key; /* of its stack; 0: none */
 };
 

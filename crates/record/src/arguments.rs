@@ -9,9 +9,9 @@ use longpole_event::{CallDefinition, FileKind};
 pub(crate) fn essential(call: CallDefinition) -> CallDefinition {
     let [first, second, third] = call.arguments;
     let arguments = match call.number {
-        // futex: address and operation; the tid of the thread that a join waits for
+        // futex: address and operation; the tid of the thread that a join waits for, or the word that processes share
         202 if second == JOIN => [first, second, third],
-        202 => [first, second, 0],
+        202 => [first, second, file(call)],
         // futex_wait, futex_wake, futex_requeue: address
         454..=456 => [first, 0, 0],
         // poll, ppoll: the number of descriptors (none is a sleep)
@@ -28,15 +28,17 @@ pub(crate) fn essential(call: CallDefinition) -> CallDefinition {
         // kill, tkill, tgkill: whom, and the signal
         62 | 200 => [first, second, 0],
         234 => [first, second, third],
-        // semop, semtimedop, msgsnd, msgrcv, mq_timedsend, mq_timedreceive: the object
-        65 | 220 | 69 | 70 | 242 | 243 => [first & 0xffff_ffff, 0, 0],
+        // semop, semtimedop: the set, and which of it where the collector has put that in the place of an address
+        65 | 220 => [first & 0xffff_ffff, Some(second).filter(|&at| at <= LAST_SEMAPHORE).unwrap_or(0), 0],
+        // msgsnd, msgrcv, mq_timedsend, mq_timedreceive: the object
+        69 | 70 | 242 | 243 => [first & 0xffff_ffff, 0, 0],
         number if is_on_descriptor(number) => [first & 0xffff_ffff, 0, file(call)],
         _ => [0; 3],
     };
     CallDefinition { arguments, ..call }
 }
 
-/// The number that stands for the file: a collector that has looked at the file puts it in the third argument.
+/// The number that stands for the file, or for the word in it: a collector that has looked at it puts it in the third argument.
 fn file(call: CallDefinition) -> u64 {
     if call.file == FileKind::None { 0 } else { call.arguments[2] }
 }
@@ -51,6 +53,9 @@ pub(crate) fn futex_word(call: &CallDefinition) -> Option<u64> {
 const JOIN: u64 = 9 | 256;
 
 const TIMER_ABSTIME: u64 = 1;
+
+/// Numbers of semaphores in a set have 16 bits.
+const LAST_SEMAPHORE: u64 = 0xffff;
 
 /// Whether the first argument is a descriptor.
 fn is_on_descriptor(number: i32) -> bool {
@@ -70,6 +75,15 @@ mod tests {
     #[test]
     fn the_lock_is_kept_and_the_expected_value_is_not() {
         assert_eq!(kept(202), [5, 6, 0]);
+    }
+
+    #[test]
+    fn what_processes_share_keeps_its_number() {
+        let futex = CallDefinition { number: 202, arguments: [5, 0, 7], file: FileKind::Regular };
+        assert_eq!(essential(futex).arguments, [5, 0, 7]);
+        assert_eq!(kept(65), [5, 6, 0]);
+        let told = CallDefinition { number: 65, arguments: [5, 0x7fff_0000_1000, 1], file: FileKind::None };
+        assert_eq!(essential(told).arguments, [5, 0, 0]);
     }
 
     #[test]

@@ -78,7 +78,10 @@ pub(crate) fn cause(blocking: Blocking, call: Option<&CallDefinition>, hints: St
         return Cause::Stopped;
     }
     let told = hints.futex().map(|told| told.cause);
-    let seen = call.map(by_system_call).or(hints.kernel);
+    let by_call = call.map(by_system_call);
+    // A lock that is held within a call is no device.
+    let waits_for_lock = by_call == Some(Cause::Io) && hints.kernel == Some(Cause::Kernel);
+    let seen = if waits_for_lock { hints.kernel } else { by_call.or(hints.kernel) };
     match seen {
         Some(Cause::Futex) | None => {
             let waits_for_device = blocking == Blocking::Device && seen.is_none();
@@ -126,7 +129,7 @@ pub(crate) fn is_yield(call: Option<&CallDefinition>) -> bool {
 
 /// The system call by which threads wait on a word of memory.
 pub(crate) mod futex {
-    use super::{CallDefinition, ObjectKind};
+    use super::{CallDefinition, FileKind, ObjectKind};
 
     const COMMAND: u64 = 0x7f;
     const WAIT_BITSET_CLOCK_REALTIME_SHARED: u64 = 9 | 256;
@@ -140,7 +143,8 @@ pub(crate) mod futex {
     /// Whether the word is a thread's id. glibc joins by waiting on it, and the kernel clears it and wakes as a
     /// shared futex; all its other waits with this operation are private.
     pub(crate) fn is_join(call: &CallDefinition) -> bool {
-        call.number == 202 && call.arguments[1] == WAIT_BITSET_CLOCK_REALTIME_SHARED
+        let is_shared = call.file != FileKind::None;
+        call.number == 202 && call.arguments[1] == WAIT_BITSET_CLOCK_REALTIME_SHARED && !is_shared
     }
 
     /// What the operation alone says of the word's use.
@@ -159,7 +163,7 @@ pub(crate) mod futex {
 }
 
 /// x86-64 system call numbers (arch/x86/entry/syscalls/syscall_64.tbl).
-fn by_system_call(call: &CallDefinition) -> Cause {
+pub(crate) fn by_system_call(call: &CallDefinition) -> Cause {
     match call.number {
         -1 => Cause::PageFault,
         PAGE_REQUEST | LINE_REQUEST | EXCHANGE => Cause::Request,

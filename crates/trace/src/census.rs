@@ -36,7 +36,9 @@ pub(crate) enum Identity {
     Process(ProcessId),
     /// A file of the machine.
     File(u64),
-    /// A set of semaphores or a queue of messages of the machine.
+    /// A futex in memory that processes of the machine share.
+    Shared(u64),
+    /// A semaphore or a queue of messages of the machine.
     Queue(u64),
     /// A communicator, or a member of it by its rank in the job.
     Messages(u64, Option<u32>),

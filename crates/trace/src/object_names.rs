@@ -98,10 +98,16 @@ pub(crate) fn name(found: &ObjectFindings, names: &NameSources<'_>) -> String {
         Identity::Thread(thread) => format!("end of thread {}", thread_name(thread, names.program)),
         Identity::Process(process) => format!("end of process {}", process_name(process, names.program)),
         Identity::Memory(process) => format!("memory map of {}", process_name(process, names.program)),
-        Identity::File(number) if kind == ObjectKind::File || kind == ObjectKind::FileLock => {
+        Identity::File(number)
+            if matches!(kind, ObjectKind::File | ObjectKind::FileLock | ObjectKind::KernelLock) =>
+        {
             match names.files.get(&number) {
                 Some(file) => {
-                    let of = if kind == ObjectKind::FileLock { "lock of file" } else { "file" };
+                    let of = match kind {
+                        ObjectKind::FileLock => "lock of file",
+                        ObjectKind::KernelLock => "kernel lock of file",
+                        _ => "file",
+                    };
                     format!("{of} {}", without_pids(file, names.pids))
                 }
                 None => by_site(kind, found.uses(), names.paths),
@@ -117,7 +123,7 @@ pub(crate) fn name(found: &ObjectFindings, names: &NameSources<'_>) -> String {
             ObjectKind::ProcessEnd => format!("end of a child of {}", process_name(process, names.program)),
             _ => by_site(kind, found.uses(), names.paths),
         },
-        Identity::Queue(_) => by_site(kind, found.uses(), names.paths),
+        Identity::Shared(_) | Identity::Queue(_) => by_site(kind, found.uses(), names.paths),
     }
 }
 

@@ -4,9 +4,9 @@
 //! to the thread that waits (`thread::park`, the locks of parking_lot, channels, Go's and Java's parking),
 //! and where the collector sees no arguments of system calls, only the place of the wait is left to tell.
 
-use longpole_event::{CallDefinition, LINE_REQUEST, PAGE_REQUEST};
+use longpole_event::{CallDefinition, FileKind, LINE_REQUEST, PAGE_REQUEST};
 
-use crate::cause::{StackHints, futex};
+use crate::cause::{StackHints, by_system_call, futex};
 use crate::objects::ObjectKind;
 use crate::state::Cause;
 
@@ -30,7 +30,9 @@ pub(crate) enum SubjectIdentity {
     Process(u32),
     /// The file that the collector gave this number.
     File(u64),
-    /// The set of semaphores or the queue of messages with this number.
+    /// The futex at this address, which processes share; by the number that the collector gave it.
+    Shared(u64, u64),
+    /// The semaphore or the queue of messages with this number.
     Queue(u64),
     /// The process's map of its memory.
     Memory,
@@ -51,13 +53,14 @@ pub(crate) fn subject(cause: Cause, call: Option<&CallDefinition>, hints: StackH
             .filter(|&which| which != SubjectIdentity::Place)
             .and_then(|which| of(ObjectKind::File, which)),
         Cause::Child => child(call).and_then(|which| of(ObjectKind::ProcessEnd, which)),
-        Cause::Kernel => of(ObjectKind::KernelLock, memory(call)),
+        Cause::Kernel => of(ObjectKind::KernelLock, guarded(call)),
         Cause::Join => of(ObjectKind::ThreadEnd, thread(call)),
         Cause::Lock if call.is_some_and(|call| matches!(call.number, 72 | 73)) => {
             of(ObjectKind::FileLock, file(call))
         }
         Cause::Semaphore | Cause::Message if call.is_some_and(is_on_queue) => {
-            of(by_cause(cause)?, SubjectIdentity::Queue(call?.arguments[0]))
+            let [object, semaphore, _] = call?.arguments;
+            of(by_cause(cause)?, SubjectIdentity::Queue(object | semaphore << 32))
         }
         Cause::Lock
         | Cause::Condition
@@ -118,7 +121,9 @@ fn by_cause(cause: Cause) -> Option<ObjectKind> {
 /// The futex that tells the object, at the first of its two words where it has two.
 fn word(kind: ObjectKind, call: Option<&CallDefinition>, hints: StackHints) -> SubjectIdentity {
     const PAIR_BYTES: u64 = 8;
+    let shared = call.filter(|call| call.file != FileKind::None).map(|call| call.arguments[2]);
     match call.and_then(futex::word) {
+        Some(address) if let Some(number) = shared => SubjectIdentity::Shared(address, number),
         Some(_) if hints.is_per_thread => SubjectIdentity::Place,
         Some(address) if hints.paired == Some(kind) => SubjectIdentity::Word(address & !(PAIR_BYTES - 1)),
         Some(address) => SubjectIdentity::Word(address),
@@ -152,8 +157,13 @@ fn file(call: Option<&CallDefinition>) -> SubjectIdentity {
         .map_or(SubjectIdentity::Place, SubjectIdentity::File)
 }
 
-fn memory(call: Option<&CallDefinition>) -> SubjectIdentity {
-    call.map_or(SubjectIdentity::Place, |_| SubjectIdentity::Memory)
+/// What a lock of the kernel guards: the file of the call, or the map of the process's memory.
+fn guarded(call: Option<&CallDefinition>) -> SubjectIdentity {
+    match call {
+        Some(call) if call.file != FileKind::None => file(Some(call)),
+        Some(call) if by_system_call(call) == Cause::Kernel => SubjectIdentity::Memory,
+        _ => SubjectIdentity::Place,
+    }
 }
 
 fn is_on_queue(call: &CallDefinition) -> bool {
@@ -167,8 +177,6 @@ fn writes(call: &CallDefinition) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use longpole_event::FileKind;
-
     use super::*;
     use crate::waiting_frames::Hint;
 
@@ -244,9 +252,16 @@ mod tests {
             of(call(73, [3, 2, 99], FileKind::Regular), &[]),
             Some((ObjectKind::FileLock, SubjectIdentity::File(99)))
         );
+        let second_of_set = call(65, [5, 1, 0], FileKind::None);
         assert_eq!(
-            of(call(65, [5, 0, 0], FileKind::None), &[]),
-            Some((ObjectKind::Semaphore, SubjectIdentity::Queue(5)))
+            of(second_of_set, &[]),
+            Some((ObjectKind::Semaphore, SubjectIdentity::Queue(5 | 1 << 32)))
+        );
+        // sem_wait on a semaphore that processes share: the operation is a join's.
+        let shared = call(202, [0x102c, 265, 99], FileKind::Regular);
+        assert_eq!(
+            of(shared, &[Hint::Object(ObjectKind::Semaphore)]),
+            Some((ObjectKind::Semaphore, SubjectIdentity::Shared(0x102c, 99)))
         );
         assert_eq!(
             of(call(61, [44, 0, 0], FileKind::None), &[]),

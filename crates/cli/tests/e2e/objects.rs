@@ -145,3 +145,54 @@ fn holds_and_orders_of_free_locks_are_counted_exactly() {
         assert_eq!((times("before"), times("after")), (100.0, 50.0), "{:#}", one.value["rows"]);
     }
 }
+
+/// Each process has the lock at another address; in truth the processes with a table each save the waits.
+#[test]
+fn a_lock_in_memory_that_processes_share_is_one() {
+    /// Seconds that others may take from either run.
+    const ROOM: f64 = 0.05;
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let program = session.build("shared_table.c", &["-pthread"]).unwrap();
+    let recording = session.record_with(&["--quiet", "--collector", "bpf"], &program);
+    let objects = recording.report("objects", "object");
+    let mutexes: Vec<_> = objects.rows().filter(|row| row["kind"] == "mutex").collect();
+    assert_eq!(mutexes.len(), 1, "{mutexes:#?}");
+    let name = mutexes[0]["object"].as_str().unwrap();
+    assert!(name.starts_with("mutex in main (shared_table.c:"), "{name}");
+
+    let summary = recording.report("summary", "procedure");
+    let mut changes = summary.changes("hold the lock shorter");
+    let change = changes.find(|change| change["text"] == name);
+    let change = change.unwrap_or_else(|| panic!("{:#}", summary.value["rows"]));
+    let truth = session.least_seconds(&program, &[]) - session.least_seconds(&program, &["own"]);
+    let [low, high] = ["gain_low_seconds", "gain_high_seconds"].map(|key| change[key].as_f64().unwrap());
+    assert!((low - ROOM..high + ROOM).contains(&truth), "{low} to {high} s; in truth {truth}");
+}
+
+#[test]
+fn semaphores_of_one_set_are_told_apart() {
+    let session = Session::start();
+    let program = or_skip!(session.build("system_v.c", &[]));
+    let recording = or_skip!(session.record(Collector::Bpf, &[&program]));
+    let objects = recording.report("objects", "object");
+    let semaphores: Vec<_> = objects.rows().filter(|row| row["kind"] == "semaphore").collect();
+    // Rows of one name are one.
+    assert!(semaphores.iter().all(|row| row["objects"] == 2), "{semaphores:#?}");
+    assert!(!semaphores.is_empty(), "{:#}", objects.value["rows"]);
+    // The parser waits for the writer, and for nobody who has what it wants.
+    let summary = recording.report("summary", "procedure");
+    assert_eq!(summary.changes("hold shorter or let more in").count(), 0, "{:#}", summary.value["rows"]);
+}
+
+#[test]
+fn waits_for_a_write_of_another_process_are_for_the_kernel_s_lock_of_the_file() {
+    let session = Session::start();
+    let program = or_skip!(session.build("common_journal.c", &[]));
+    let recording = or_skip!(session.record(Collector::Bpf, &[&program]));
+    let objects = recording.report("objects", "object");
+    let is_it = |row: &serde_json::Map<String, serde_json::Value>| {
+        row["kind"] == "kernel lock" && row["object"] == "kernel lock of file journal"
+    };
+    assert!(objects.rows().any(is_it), "{:#}", objects.value["rows"]);
+}

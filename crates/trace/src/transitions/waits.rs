@@ -113,7 +113,9 @@ impl Transitions<'_> {
         let process = self.sources.processes[thread.index()];
         let id_owners = self.sources.id_owners;
         let told = match subject.which {
-            SubjectIdentity::Word(word) => self.sources.primitives.at(process, word),
+            SubjectIdentity::Word(word) | SubjectIdentity::Shared(word, _) => {
+                self.sources.primitives.at(process, word)
+            }
             _ => None,
         };
         if let Some(wait) = told.and_then(BegunWait::told) {
@@ -124,6 +126,7 @@ impl Transitions<'_> {
             SubjectIdentity::Thread(tid) => id_owners.thread(process, tid, time).map(Identity::Thread),
             SubjectIdentity::Process(pid) => id_owners.process(pid, time).map(Identity::Process),
             SubjectIdentity::File(number) => Some(Identity::File(number)),
+            SubjectIdentity::Shared(_, number) => Some(Identity::Shared(number)),
             SubjectIdentity::Queue(number) => Some(Identity::Queue(number)),
             SubjectIdentity::Memory => Some(Identity::Memory(process)),
             SubjectIdentity::Place => None,
