@@ -11,10 +11,11 @@
 use longpole_event::{ProcessId, ThreadId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::fold::is_thread_start;
 use crate::library_sources::is_standard_library;
 use crate::object_names::{NameSources, name};
 use crate::objects::{Object, ObjectId, ObjectKind, Objects, Signals};
-use crate::paths::{PathId, Paths, PlaceId};
+use crate::paths::{PathId, Paths, PlaceId, Procedure};
 use crate::primitives::KnownPrimitive;
 use crate::waiting_frames::hint;
 
@@ -306,15 +307,24 @@ impl Census {
 /// The innermost place of a path that neither is in the standard library of the program's language nor waits for
 /// others; else the innermost.
 fn site(path: PathId, paths: &Paths) -> Option<PlaceId> {
-    let is_own = |&path: &PathId| {
-        let procedure = paths.innermost(path).map(|place| paths.procedure_named_by(place.procedure));
-        procedure.is_some_and(|procedure| {
-            !is_standard_library(&procedure.file) && hint(&procedure.name, &procedure.module).is_none()
+    let innermost = |is_own: fn(&Procedure) -> bool| {
+        let outwards = std::iter::successors(Some(path), |&path| paths.caller(path));
+        outwards.take_while(|&path| path != Paths::ROOT).find(|&path| {
+            let procedure = paths.innermost(path).map(|place| paths.procedure_named_by(place.procedure));
+            procedure.is_some_and(|procedure| {
+                let waits = || hint(&procedure.name, &procedure.module).is_some();
+                is_own(procedure) && !is_standard_library(&procedure.file) && !waits()
+            })
         })
     };
-    let outwards = std::iter::successors(Some(path), |&path| paths.caller(path));
-    let own = outwards.take_while(|&path| path != Paths::ROOT).find(is_own);
-    paths.innermost_id(own.unwrap_or(path))
+    let own = innermost(|procedure| !procedure.comes_with_python()).filter(|&path| !is_start(path, paths));
+    paths.innermost_id(own.or_else(|| innermost(|_| true)).unwrap_or(path))
+}
+
+/// Whether the path is at what only starts a program or a thread.
+fn is_start(path: PathId, paths: &Paths) -> bool {
+    let place = paths.innermost(path);
+    place.is_some_and(|place| is_thread_start(paths.procedure_named_by(place.procedure)))
 }
 
 /// How far apart the futexes of one object lie at most, bytes. Less than two of them in an array can lie apart.
@@ -419,6 +429,14 @@ mod tests {
             setting.wait(ObjectKind::Mutex, word, path);
         });
         assert_eq!(setting.names(), [(ObjectKind::Mutex, "mutex in Cache::get (table.rs:88)".into())]);
+    }
+
+    #[test]
+    fn a_lock_in_a_closure_that_was_inlined_is_named_by_its_line() {
+        let mut setting = Setting::default();
+        let lambda = setting.path("operator()", "a.out", 12);
+        setting.wait(ObjectKind::Semaphore, Some(Identity::Word(ProcessId(0), 0x1000)), lambda);
+        assert_eq!(setting.names(), [(ObjectKind::Semaphore, "semaphore at table.rs:12".into())]);
     }
 
     #[test]

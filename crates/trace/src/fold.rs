@@ -14,8 +14,8 @@
 //! A procedure without a name (`cc1+0x81e250`, in a stripped file) belongs to its nearest caller with a name in the same file, where
 //! there is one.
 //!
-//! Procedures of CPython belong to the function of Python that they work for, where that has a name; functions of Python's own library
-//! to the function of the program that called them.
+//! Procedures of CPython, of the modules in C that come with it, and of the libraries that these call belong to the function of Python
+//! that they work for, where that has a name; functions of Python's own library to the function of the program that called them.
 //!
 //! A procedure that a compiler inlined into two or more others is a helper: it is folded too, so that its work is divided
 //! among those who use it. So is a closure that was inlined into the procedure that it is written in: it is a part of its text.
@@ -26,6 +26,7 @@
 mod actions;
 mod code_owner;
 mod go_library;
+mod python_library;
 
 use crate::objects::Objects;
 use crate::paths::{PathId, Paths, ProcedureId};
@@ -34,6 +35,7 @@ use crate::timeline::{Item, ItemKind, LockHold, Placement, Timelines};
 use actions::action;
 use code_owner::{CodeOwner, code_owner, is_unnamed};
 pub(crate) use code_owner::{is_code_of_program, is_thread_start};
+use python_library::BelowPython;
 
 /// Which procedures are folded into their callers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -93,8 +95,7 @@ impl Folding {
         let mut has_program = vec![false];
         // Whether there is one that is not of Python's interpreter.
         let mut has_own = vec![false];
-        // Whether there is a function that was made at run time.
-        let mut has_jit = vec![false];
+        let mut below_python = vec![BelowPython::default()];
         self.owners.push(Paths::ROOT);
         for path in (1..paths.len()).map(|index| PathId(index as u32)) {
             let place = paths.innermost(path).expect("only the root has no place");
@@ -104,9 +105,10 @@ impl Folding {
             let is_part =
                 !is_begin && has_program[caller.0 as usize] && self.is_unnamed_part(paths, path, owner);
             let procedure = paths.procedure_named_by(place.procedure);
-            let is_in_jit = !is_begin && has_jit[caller.0 as usize];
-            let is_interpreter = self.fold == Fold::Libraries && is_in_jit && procedure.is_of_python();
-            let is_program = !self.is_folded[place.procedure.0 as usize] && !is_part && !is_interpreter;
+            let of_caller = if is_begin { BelowPython::default() } else { below_python[caller.0 as usize] };
+            let below = of_caller.enter(procedure);
+            let is_of_function = self.fold == Fold::Libraries && below.is_part(procedure);
+            let is_program = !self.is_folded[place.procedure.0 as usize] && !is_part && !is_of_function;
             let only_starts =
                 || paths.innermost(owner).is_some_and(|place| starts[place.procedure.0 as usize]);
             // What belongs to no function of the program is the library's own: `python3 -m`, threads of a pool that wait for work.
@@ -115,7 +117,7 @@ impl Folding {
             let is_own =
                 is_program || is_begin || is_of_library || (!has_program[caller.0 as usize] && only_starts());
             self.owners.push(if is_own { path } else { owner });
-            has_jit.push(is_in_jit || procedure.is_jit());
+            below_python.push(below);
             let is_source = is_program && !procedure.is_of_python();
             has_own.push(is_source || (!is_begin && has_own[caller.0 as usize]));
             has_program.push(is_program || (!is_begin && has_program[caller.0 as usize]));
@@ -152,7 +154,8 @@ impl Folding {
     }
 
     /// What the folded part of a path does, in words that follow a name (`zeroing pages`): the innermost procedure says it
-    /// that is known for something, else the outermost one by the library that it is of. `None` where nothing is folded.
+    /// that is known for something, else a module that comes with Python, else the outermost one by the library that it is of. `None`
+    /// where nothing is folded.
     #[must_use]
     pub fn action(&self, paths: &Paths, path: PathId) -> Option<&'static str> {
         let owner = self.owner(path);
@@ -163,8 +166,10 @@ impl Folding {
         };
         let known = folded().find_map(|place| self.actions[place.procedure.0 as usize]);
         known.or_else(|| {
-            let outermost = folded().map(|place| paths.procedure_named_by(place.procedure));
-            outermost.filter_map(actions::in_general).last()
+            let procedures = || folded().map(|place| paths.procedure_named_by(place.procedure));
+            // The interpreter calls all modules.
+            let of_module = procedures().find_map(actions::of_python_module);
+            of_module.or_else(|| procedures().filter_map(actions::in_general).last())
         })
     }
 }
@@ -181,7 +186,7 @@ fn is_inlined_closure(paths: &Paths, procedure: ProcedureId) -> bool {
 }
 
 /// Whether that is all the name of a closure: debug information that has only tables of lines leaves out in which procedure it stands.
-fn is_nameless_closure(name: &str) -> bool {
+pub(crate) fn is_nameless_closure(name: &str) -> bool {
     name == "operator()"
         || ["{closure", "{{closure"].iter().any(|begin| name.starts_with(begin)) && name.ends_with('}')
 }

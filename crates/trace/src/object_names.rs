@@ -4,6 +4,7 @@
 //!   table                                     what the program itself calls it
 //!   cache_lock, pool+0x28                     the variable that holds it
 //!   mutex in Cache::get (cache.rs:88)         the place where it is waited for most often
+//!   mutex at cache.cpp:88                     the same, in a closure of which debug information gives no more
 //!   pipe sort → uniq, socket pgbench ↔ postgres   who uses it
 //!   socket of shop to 192.0.2.7:5432          the same, where the other end is not in the recording
 //!   end of thread reader, file journal.log    what it is
@@ -16,6 +17,7 @@ use longpole_recording::DefinitionTables;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::census::{Identity, ObjectFindings};
+use crate::fold::is_nameless_closure;
 use crate::naming::VariableNames;
 use crate::objects::ObjectKind;
 use crate::paths::{CodePlace, Paths, PlaceId};
@@ -174,6 +176,9 @@ fn by_site(kind: ObjectKind, sites: &FxHashMap<PlaceId, u64>, paths: &Paths) -> 
         let name = enclosing(&procedure.name);
         let text = match (file, line) {
             ("", _) | (_, 0) => format!("{} in {name}", what(kind)),
+            _ if is_nameless_closure(name) => format!("{} at {file}:{line}", what(kind)),
+            // A function of Python has it in its name.
+            (file, line) if name.ends_with(file) => format!("{} in {name}:{line}", what(kind)),
             (file, line) => format!("{} in {name} ({file}:{line})", what(kind)),
         };
         (Rank::Program, text)

@@ -80,3 +80,27 @@ fn functions_have_names_in_all_versions_of_python() {
         assert_shares(&recording, &python, 14.0);
     }
 }
+
+/// Where each version of Python has its modules differs; the libraries that these call are the same.
+#[test]
+fn what_python_s_own_modules_do_belongs_to_the_function_that_calls_them() {
+    let session = Session::start();
+    let python = or_skip!(find("/usr/bin/python3"));
+    let program = programs().join("python_digests.py");
+    let command = [python.as_os_str(), program.as_os_str(), "0.6".as_ref()];
+    let recording = or_skip!(session.record(Collector::Bpf, &command));
+    assert!(recording.run.status.success(), "{}", recording.run.stderr);
+    let profile = recording.report("profile", "procedure");
+    let share =
+        |function: &str| profile.sum("procedure", &format!("{function} python_digests.py"), "percent");
+    let (digest, pack) = (share("digest"), share("pack"));
+    // Half of the work each in one process, and half of it again for `digest` in two others.
+    let told = format!("digest {digest} %, pack {pack} %\n{}", profile.table("procedure"));
+    assert!(digest + pack > 85.0, "{told}");
+    assert!((digest - 2.0 * pack).abs() < 8.0, "{told}");
+    // The lock is one for both processes, and named by who takes it.
+    let objects = recording.report("objects", "object");
+    let semaphores: Vec<_> = objects.rows().filter(|row| row["kind"] == "semaphore").collect();
+    assert_eq!(semaphores.len(), 1, "{semaphores:#?}");
+    assert_eq!(semaphores[0]["object"], "semaphore in entry python_digests.py");
+}

@@ -3,6 +3,7 @@
 
 use super::code_owner::{CodeOwner, code_owner};
 use super::go_library::is_of_go_library;
+use super::python_library::is_python_module;
 use crate::paths::Procedure;
 
 /// Words, and the names that they are for: with a trailing `*` by their begin, without leading underscores.
@@ -566,6 +567,11 @@ pub(super) fn action(procedure: &Procedure) -> Option<&'static str> {
     let plain = procedure.name.trim_start_matches('_');
     let is_its = |&&(_, names): &&FoldWords| names.iter().any(|pattern| matches(pattern, plain));
     table.iter().find(is_its).map(|&(words, _)| words)
+}
+
+/// What modules in C that come with Python do; `None` for another procedure.
+pub(super) fn of_python_module(procedure: &Procedure) -> Option<&'static str> {
+    is_python_module(&procedure.module).then_some("in Python's standard library")
 }
 
 /// What procedures of its library do; `None` for a procedure of the program. Those of CPython that are folded are its interpreter's.

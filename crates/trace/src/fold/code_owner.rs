@@ -4,6 +4,7 @@
 //! something. Only what every program has, or what a language brings along, is folded.
 
 use super::go_library::is_of_go_library;
+use super::python_library::{is_python_library, is_python_module};
 use crate::paths::Procedure;
 use crate::waiting_frames::AGENT;
 
@@ -321,6 +322,12 @@ impl Procedure {
             || (self.module == "[jit]" && (self.file.ends_with(".py") || self.file.starts_with("<frozen ")))
     }
 
+    /// Whether it comes with Python: the interpreter, or its library.
+    pub(crate) fn comes_with_python(&self) -> bool {
+        let is_library = || self.is_function_of_python() && is_python_library(&self.file);
+        self.is_of_python() || is_python_module(&self.module) || is_library()
+    }
+
     /// Whether it is CPython's own, and not a procedure of Python.
     #[must_use]
     pub fn is_of_python(&self) -> bool {
@@ -331,13 +338,6 @@ impl Procedure {
     }
 }
 
-/// Whether a source file is of the library that comes with Python, and not of a package that the program chose.
-fn is_python_library(file: &str) -> bool {
-    let folders = ["/lib/python2.", "/lib/python3.", "/lib64/python2.", "/lib64/python3."];
-    let is_package = || file.contains("/site-packages/") || file.contains("/dist-packages/");
-    file.starts_with("<frozen ") || (folders.iter().any(|folder| file.contains(folder)) && !is_package())
-}
-
 /// Whether the procedure is known by its address only (`cc1+0x81e250`), or not even by that (`[libx264.so.164]`).
 pub(super) fn is_unnamed(procedure: &Procedure) -> bool {
     let Procedure { name, module, .. } = procedure;
@@ -345,7 +345,7 @@ pub(super) fn is_unnamed(procedure: &Procedure) -> bool {
 }
 
 /// What stands for a place that is not known is no library.
-fn is_placeholder(name: &str, module: &str) -> bool {
+pub(super) fn is_placeholder(name: &str, module: &str) -> bool {
     matches!(module, "[unknown]" | longpole_symbols::PROBES)
         || matches!(name, "[no stack]" | "[unknown]" | "[lost]" | "[missing frames]")
 }

@@ -100,14 +100,23 @@ fn a_stripped_interpreter_of_python_is_its_loop_and_not_addresses() {
 #[test]
 fn what_python_s_interpreter_does_belongs_to_the_function_of_python() {
     let mut paths = Paths::default();
-    let told = "__libc_start_main|libc.so.6 > _PyEval_EvalFrameDefault|libpython3.12.so.1.0 > load g.py|[jit] > \
+    let told = "__libc_start_main|libc.so.6 > _PyEval_EvalFrameDefault|libpython3.12.so.1.0 > load g.py|[python] > \
                 float_repr|libpython3.12.so.1.0 > quorem|libpython3.12.so.1.0";
     let leaf = path(&mut paths, Paths::ROOT, told);
-    let library = path(&mut paths, leaf, "SHA256_Update|libcrypto.so.3");
+    let of_python = path(&mut paths, leaf, "EVP_hash|_hashlib.cpython-312-x86_64-linux-gnu.so");
+    let library =
+        path(&mut paths, of_python, "SHA256_Update|libcrypto.so.3 > libcrypto.so.3+0x10|libcrypto.so.3");
+    let chosen = path(&mut paths, leaf, "DOUBLE_add|_umath.cpython-312-x86_64-linux-gnu.so");
+    let inner = path(&mut paths, chosen, "dgemm_kernel|libopenblas.so.0");
+    let stripped = path(&mut paths, leaf, "_umath.so+0x10|_umath.so");
     let folding = Folding::new(&paths, Fold::Libraries);
     assert_eq!(name(&paths, folding.owner(leaf)), "load g.py");
     assert_eq!(folding.action(&paths, leaf), Some("in the Python interpreter"));
-    assert_eq!(name(&paths, folding.owner(library)), "SHA256_Update");
+    assert_eq!(name(&paths, folding.owner(library)), "load g.py");
+    assert_eq!(folding.action(&paths, library), Some("in Python's standard library"));
+    assert_eq!(name(&paths, folding.owner(chosen)), "DOUBLE_add");
+    assert_eq!(name(&paths, folding.owner(inner)), "dgemm_kernel");
+    assert_eq!(name(&paths, folding.owner(stripped)), "load g.py", "an address says nothing");
     assert_eq!(name(&paths, Folding::new(&paths, Fold::Kernel).owner(leaf)), "quorem");
 }
 

@@ -1,0 +1,140 @@
+//! What comes with Python: its library in Python, and modules in C with the libraries that these call.
+//!
+//! ```text
+//!   price app.py → _PyEval_EvalFrameDefault → EVP_hash|_hashlib.cpython-311-x86_64-linux-gnu.so → SHA256_Update|libcrypto.so.3
+//!   └ owner        └ the interpreter           └ comes with Python                                └ called by that
+//!   fit app.py   → _PyEval_EvalFrameDefault → DOUBLE_add|_multiarray_umath.cpython-311-x86_64-linux-gnu.so
+//!                                              └ owner: the program chose it, and it has a name
+//! ```
+
+use super::code_owner::{is_placeholder, is_unnamed};
+use crate::paths::Procedure;
+
+/// Modules in C that come with Python, without `_ctypes`: what that calls the program chose.
+const MODULES: &[&str] = &[
+    "_asyncio",
+    "_bisect",
+    "_blake2",
+    "_bz2",
+    "_codecs_cn",
+    "_codecs_hk",
+    "_codecs_iso2022",
+    "_codecs_jp",
+    "_codecs_kr",
+    "_codecs_tw",
+    "_contextvars",
+    "_crypt",
+    "_csv",
+    "_curses",
+    "_curses_panel",
+    "_datetime",
+    "_dbm",
+    "_decimal",
+    "_elementtree",
+    "_gdbm",
+    "_hashlib",
+    "_heapq",
+    "_json",
+    "_lsprof",
+    "_lzma",
+    "_md5",
+    "_multibytecodec",
+    "_multiprocessing",
+    "_opcode",
+    "_pickle",
+    "_posixshmem",
+    "_posixsubprocess",
+    "_queue",
+    "_random",
+    "_sha1",
+    "_sha2",
+    "_sha256",
+    "_sha3",
+    "_sha512",
+    "_socket",
+    "_sqlite3",
+    "_ssl",
+    "_statistics",
+    "_struct",
+    "_tkinter",
+    "_typing",
+    "_uuid",
+    "_xxsubinterpreters",
+    "_zoneinfo",
+    "_zstd",
+    "array",
+    "audioop",
+    "binascii",
+    "cmath",
+    "fcntl",
+    "grp",
+    "math",
+    "mmap",
+    "nis",
+    "ossaudiodev",
+    "pyexpat",
+    "readline",
+    "resource",
+    "select",
+    "spwd",
+    "syslog",
+    "termios",
+    "unicodedata",
+    "zlib",
+];
+
+/// Whether a source file is of the library that comes with Python, and not of a package that the program chose.
+pub(super) fn is_python_library(file: &str) -> bool {
+    let folders = ["/lib/python2.", "/lib/python3.", "/lib64/python2.", "/lib64/python3."];
+    let is_package = || file.contains("/site-packages/") || file.contains("/dist-packages/");
+    file.starts_with("<frozen ") || (folders.iter().any(|folder| file.contains(folder)) && !is_package())
+}
+
+/// Whether a file of machine code is a module that comes with Python.
+pub(super) fn is_python_module(module: &str) -> bool {
+    is_extension(module) && module.split('.').next().is_some_and(|name| MODULES.contains(&name))
+}
+
+fn is_extension(module: &str) -> bool {
+    module.contains(".cpython-") || module.ends_with(".abi3.so")
+}
+
+/// What a path executes beneath the innermost function of Python on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum BelowPython {
+    /// There is none.
+    #[default]
+    Outside,
+    /// The interpreter, modules that come with it, and libraries that these call.
+    Own,
+    /// A module or library that the program chose, and what that calls.
+    Chosen,
+}
+
+impl BelowPython {
+    /// The same with this procedure as the innermost one.
+    pub fn enter(self, procedure: &Procedure) -> BelowPython {
+        let module = procedure.module.as_str();
+        let is_chosen = || {
+            let is_library = ["lib", "ld-", "["].iter().any(|begin| module.starts_with(begin));
+            let is_own = if is_extension(module) { is_python_module(module) } else { is_library };
+            procedure.is_jit() || !(is_own || procedure.is_of_python())
+        };
+        match self {
+            _ if procedure.is_function_of_python() => BelowPython::Own,
+            BelowPython::Own if is_chosen() => BelowPython::Chosen,
+            below => below,
+        }
+    }
+
+    /// Whether this procedure, the innermost one, is a part of the function of Python: nobody chose it, or its name says nothing.
+    pub fn is_part(self, procedure: &Procedure) -> bool {
+        match self {
+            BelowPython::Outside => false,
+            BelowPython::Own => {
+                !procedure.is_function_of_python() && !is_placeholder(&procedure.name, &procedure.module)
+            }
+            BelowPython::Chosen => is_unnamed(procedure),
+        }
+    }
+}
