@@ -109,7 +109,7 @@ const ROOM: f64 = 0.05;
 fn a_semaphore_of_connections_gains_what_more_of_them_save() {
     let session = Session::start();
     or_skip!(Collector::Bpf.permitted());
-    let advice = "let more in at a time";
+    let advice = "hold shorter or let more in";
     let program = session.build("connections.c", &["-pthread"]).unwrap();
     let summary =
         session.record_with(&["--quiet", "--collector", "bpf"], &program).report("summary", "procedure");

@@ -61,8 +61,11 @@ pub(crate) struct RunFacts {
     pub serial_percent: f64,
     /// Share of the run in which more threads could run than ran, spinning left out.
     pub starved_percent: f64,
-    /// Share of the run in which as many threads could run as there are processors.
+    /// Share of the run in which as many threads could run as there are processors, and none of these was idle as far as that is
+    /// known.
     pub crowded_percent: f64,
+    /// Share of the run in which a processor had room, at most.
+    pub room_percent: f64,
     /// Threads that used any CPU time worth naming (0.5 % of all).
     pub workers: usize,
     /// How much shorter the longest thread's work would be if all had the same.
@@ -116,6 +119,14 @@ impl RunFacts {
             on_path.iter().filter(|((cause, _), _)| cause.is_none()).map(|(_, (time, _))| time).sum();
         let unmatched = input.evidence.unmatched_wakes as f64;
         let serial = analysis.busy.get(1).copied().unwrap_or(0);
+        let idle = idle_percents(input);
+        let crowded = match cpus {
+            // A cut import does not say how many there were: nothing is known about too few.
+            0 => 0.0,
+            cpus => share_from(input, &analysis.nominal, cpus as usize),
+        };
+        // A thread that was woken is ready until its processor wakes too, which is idle meanwhile.
+        let crowded = idle.iter().fold(crowded, |crowded, idle| crowded.min(100.0 - idle));
         RunFacts {
             elapsed: analysis.elapsed,
             cpus,
@@ -136,11 +147,8 @@ impl RunFacts {
             waits: ranked(all),
             serial_percent: percent(serial as f64, analysis.elapsed as f64),
             starved_percent: starved_percent(input),
-            crowded_percent: match cpus {
-                // A cut import does not say how many there were: nothing is known about too few.
-                0 => 0.0,
-                cpus => share_from(input, &analysis.nominal, cpus as usize),
-            },
+            crowded_percent: crowded,
+            room_percent: idle.iter().sum::<f64>().clamp(100.0 - crowded, 100.0),
             workers: balance.workers,
             imbalance: 100.0 * balance.imbalance(),
             variation: 100.0 * balance.variation,
@@ -244,6 +252,9 @@ impl RunFacts {
     }
 }
 
+/// In steps of this the kernel accounts for idle time, seconds: clock ticks, at the begin of the run and at its end.
+const ACCOUNT_STEP: f64 = 0.02;
+
 /// Whether a device or memory, not another thread, ends the wait.
 pub(crate) fn is_device(cause: Cause) -> bool {
     matches!(cause, Cause::Io | Cause::PageFault)
@@ -253,6 +264,17 @@ pub(crate) fn is_device(cause: Cause) -> bool {
 /// waits so, which says nothing by itself.
 pub(crate) fn is_for_each_other(cause: Cause) -> bool {
     cause.is_synchronisation() && !matches!(cause, Cause::Join | Cause::Child | Cause::Poll)
+}
+
+/// Share of the run in which each processor was idle, at least; nothing where that is not known, or the program may not use all of
+/// them.
+fn idle_percents(input: &ReportTables<'_>) -> Vec<f64> {
+    let idle = &input.outside_answers.idle_processors;
+    if idle.len() != input.program.cpus() as usize {
+        return Vec::new();
+    }
+    let elapsed = input.analysis.elapsed as f64 / 1e9;
+    idle.iter().map(|idle| percent((idle.seconds - ACCOUNT_STEP).max(0.0), elapsed).min(100.0)).collect()
 }
 
 /// Share of the run at this level of a histogram or above.

@@ -187,7 +187,7 @@ impl Advice {
             Advice::Shorten => "shorten",
             Advice::HoldShorter => "hold the lock shorter",
             Advice::SplitLock => "split the lock",
-            Advice::AdmitMore => "let more in at a time",
+            Advice::AdmitMore => "hold shorter or let more in",
             Advice::WriterFirst => "let writers go first",
             Advice::UseProcesses => "use several processes",
             Advice::SynchroniseLess => "synchronise less often",

@@ -174,11 +174,7 @@ impl GainBounds {
         GainBounds {
             elapsed,
             cpu: facts.cpu as f64,
-            with_room: if facts.pinned.is_empty() {
-                elapsed * (1.0 - facts.crowded_percent / 100.0)
-            } else {
-                elapsed
-            },
+            with_room: if facts.pinned.is_empty() { elapsed * facts.room_percent / 100.0 } else { elapsed },
             processors: if facts.cpus == 0 { f64::INFINITY } else { f64::from(facts.cpus) },
             noise: (LEAST_GAIN / 100.0 * elapsed).max(SHORTEST_GAIN),
             lost: 2.0 * facts.lost / 100.0 * elapsed,

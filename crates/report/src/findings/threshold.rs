@@ -41,7 +41,7 @@ thresholds! {
     // What limits the run.
     IDLE = 50.0 "%": "Part of the run in which no thread could run from which on the answer says that the program waits.";
     CPU_BOUND = 85.0 "%": "Part of the CPUs' time with useful work from which on the program is CPU-bound.";
-    CROWDED = 85.0 "%": "Part of the run with a runnable thread for each CPU from which on the CPUs are the limit, if threads also waited for one.";
+    CROWDED = 85.0 "%": "Part of the run with a runnable thread for each CPU, and no idle one, from which on the CPUs are the limit, if threads also waited for one.";
     CROWDED_WAIT = 50.0 "%": "Time that threads waited for a CPU, all together, as a part of the run, from which on that holds.";
     OWN_CROWD = 70.0 "%": "Part of the CPU time that it could use which the program got, from which on a lack of CPUs is its own crowd; below it others, a quota or pinning are the cause.";
     CROWDED_OUT = 75.0 "%": "Part of the run for which others, a quota or pinning keep the critical path from a CPU, from which on that leads.";
@@ -70,7 +70,7 @@ thresholds! {
     BALANCED = 10.0 "%": "Imbalance of the threads' work (1 − mean ÷ most) below which it is even.";
     PROCESS = 10.0 "%": "Part of the CPU time from which on a process is a finding.";
     WHOLE_RUN = 98.0 "%": "Part of the CPU time from which on a process is as good as the program.";
-    ONE_PROCEDURE = 80.0 "%": "Part of a process's work from which on a procedure stands for it.";
+    ONE_PROCEDURE = 80.0 "%": "Part of a process's work from which on three procedures stand for it.";
     MOSTLY_FOLDED = 50.0 "%": "Part of a procedure's work in what is folded into it from which on it is named after that.";
     MENTIONED = 10.0 "%": "Part of a procedure's work from which on what is folded into it, or a caller, is mentioned.";
     KERNEL = 30.0 "%": "Part of the CPU time in the kernel from which on inclusive columns are recommended.";

@@ -8,7 +8,7 @@ use crate::quantity::{grouped, percent_text};
 use crate::report::{Report, Row};
 use crate::table::{Show, TextTable, shown};
 use crate::text::TextSection;
-use crate::view::{View, ViewDefinition, findings_demand};
+use crate::view::{OutsideAnswerKind, View, ViewDefinition, findings_demand};
 
 const COLUMNS: [&str; 7] = ["section", "text", "spans", "name", "value", "about", "argument"];
 
@@ -17,6 +17,7 @@ pub(super) static VIEW: ViewDefinition = ViewDefinition {
     about: "Which ranking to follow for this program, which one misleads, and why.",
     demand: findings_demand,
     needs: |_| CHAIN_NEEDS,
+    outside: &[OutsideAnswerKind::IdleProcessors],
     build,
     ..ViewDefinition::PLAIN
 };

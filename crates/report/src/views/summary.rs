@@ -91,7 +91,7 @@ pub(super) static VIEW: ViewDefinition = ViewDefinition {
     name: "summary",
     about: "The short answer: what holds the program back, why, how sure that is, and what to do next.",
     demand: findings_demand,
-    outside: &[OutsideAnswerKind::CorrelationsWhereRecorded],
+    outside: &[OutsideAnswerKind::CorrelationsWhereRecorded, OutsideAnswerKind::IdleProcessors],
     has_frame: false,
     needs: |_| CHAIN_NEEDS,
     build,

@@ -23,10 +23,13 @@ use crate::findings::threshold::{COARSE, FEWEST_OF_ROW, ONE_PROCEDURE, PROCESS, 
 use crate::input::ReportTables;
 use crate::quantity::percent;
 
+/// Procedures that can stand for a process.
+const FEW: usize = 3;
+
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "a process",
-    when: "it has at least 10 % of the CPU time and less than 98, rests on at least 5 observations, is no rank of MPI, and no procedure of the program has 80 % of its work: the run executed without its work, never more than its time, and than the CPUs leave",
+    when: "it has at least 10 % of the CPU time and less than 98, rests on at least 5 observations, is no rank of MPI, and no three procedures of the program have 80 % of its work: the run executed without its work, never more than its time, and than the CPUs leave",
     advice: "*shorten*",
     find,
     answer: work::answer,
@@ -50,10 +53,12 @@ fn finding(basis: &FindingBasis<'_, '_>, row: &NodeRow) -> Option<Finding> {
     if process.rank.is_some() || !is_part || share * facts.cpu_samples < FEWEST_OF_ROW {
         return None;
     }
-    let largest = largest_procedure(input, id);
-    if largest.is_some_and(|(_, time)| percent(time as f64, own.running as f64) >= ONE_PROCEDURE) {
+    let largest = largest_procedures(input, id);
+    let of_few: u64 = largest.iter().take(FEW).map(|&(_, time)| time).sum();
+    if percent(of_few as f64, own.running as f64) >= ONE_PROCEDURE {
         return None;
     }
+    let largest = largest.first().copied();
     let executed = executed(input, row.node)?;
     let gain = executed.gain.free;
     let error = standard_error(share, facts.cpu_samples) / share * gain;
@@ -94,8 +99,8 @@ fn evidence(
     evidence
 }
 
-/// The procedure with a name in which this process works longest, and how long, nanoseconds.
-fn largest_procedure(input: &ReportTables<'_>, id: ProcessId) -> Option<(ProcedureId, u64)> {
+/// The procedures with names in which this process works, and how long, nanoseconds; the largest first.
+fn largest_procedures(input: &ReportTables<'_>, id: ProcessId) -> Vec<(ProcedureId, u64)> {
     let mut times: BTreeMap<ProcedureId, u64> = BTreeMap::new();
     let is_its = |thread: longpole_event::ThreadId| input.program.threads[thread.index()].process == id;
     for charge in input.analysis.charges.iter().filter(|charge| is_its(charge.thread)) {
@@ -105,5 +110,7 @@ fn largest_procedure(input: &ReportTables<'_>, id: ProcessId) -> Option<(Procedu
             *times.entry(place.procedure).or_default() += charge.measures.running;
         }
     }
-    times.into_iter().max_by_key(|&(id, time)| (time, std::cmp::Reverse(id)))
+    let mut times: Vec<_> = times.into_iter().collect();
+    times.sort_by_key(|&(id, time)| (std::cmp::Reverse(time), id));
+    times
 }
