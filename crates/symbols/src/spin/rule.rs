@@ -13,7 +13,7 @@
 //! What meets the rule but for one thing that code does not say *may* wait: calls through pointers, a lock around
 //! the load, a counter that is compared with nothing, a way round beside which others work, a search for a flag.
 
-use iced_x86::ConditionCode;
+use iced_x86::{ConditionCode, Mnemonic};
 
 use crate::spin::calls::CallEffect;
 use crate::spin::flow::{CarriedVariable, CodeRegion, Flow, counters_of};
@@ -81,7 +81,7 @@ impl LoopClassifier<'_> {
         let is_unbounded = carried(CarriedVariable::Counter)
             .any(|(is_own, variable)| is_own && counters_of(1 << variable) & compared == 0);
         let has_counters = carried(CarriedVariable::Counter).any(|(is_own, _)| is_own);
-        let is_large = self.region.members.len() > SHORT_IDLE_ROUND || branches.len() > MOST_TESTS;
+        let is_large = self.length() > SHORT_IDLE_ROUND || branches.len() > MOST_TESTS;
         // What stays the same is tested once, before a wait.
         let is_odd = !self.moves() && branches.iter().any(|branch| branch.leaves && branch.flags.is_fixed());
         let is_aside = self.rounds != LoopRounds::All;
@@ -94,12 +94,19 @@ impl LoopClassifier<'_> {
 
     /// Whether a way round is too long to be a wait, where there are others.
     fn does_more(&self, branches: usize) -> bool {
-        let length = self.region.members.len();
+        let length = self.length();
         match self.rounds {
             LoopRounds::All => false,
             LoopRounds::BesideWork => length > LARGEST_IDLE_ROUND,
             LoopRounds::OneOfSeveral => length > SHORTEST_WAIT || branches > MOST_TESTS || self.moves(),
         }
+    }
+
+    /// Instructions, without those that only pass time.
+    fn length(&self) -> usize {
+        let instructions = &self.region.code.function.instructions;
+        let passes_time = |&&index: &&usize| instructions[index].mnemonic() == Mnemonic::Nop;
+        self.region.members.len() - self.region.members.iter().filter(passes_time).count()
     }
 
     fn moves(&self) -> bool {

@@ -116,6 +116,32 @@
         ret
         done work_random
 
+# A worker that looks for a task and lets some time pass in between, before it sleeps (OpenBLAS); the way in leads past the first look.
+        function wait_for_task
+        pushq %rbx
+        movq %rdi, %rbx
+1:      rdtsc
+        movl %eax, %ecx
+        cmpq $1, (%rbx)
+        jbe 3f
+        movq %rbx, %rdi
+        call *8(%rbx)
+        jmp 1b
+2:      cmpq $1, (%rbx)
+        ja 1b
+3:      .rept 8
+        .byte 0x90
+        .endr
+        rdtsc
+        subl %ecx, %eax
+        cmpl 16(%rbx), %eax
+        jbe 2b
+        call sleep_for_task
+        jmp 1b
+        popq %rbx
+        ret
+        done wait_for_task
+
 # LLVM's OpenMP: a loop that does this and that, pauses, and asks a procedure for the time.
         .hidden read_time_stamp
         function read_time_stamp
