@@ -3,7 +3,7 @@
 
 use super::code_owner::{CodeOwner, code_owner};
 use super::go_library::is_of_go_library;
-use super::python_library::is_python_module;
+use super::python_library::{is_extension, is_python_module};
 use crate::paths::Procedure;
 
 /// Words, and the names that they are for: with a trailing `*` by their begin, without leading underscores.
@@ -569,9 +569,13 @@ pub(super) fn action(procedure: &Procedure) -> Option<&'static str> {
     table.iter().find(is_its).map(|&(words, _)| words)
 }
 
-/// What modules in C that come with Python do; `None` for another procedure.
+/// What modules in C for Python do; `None` for another procedure.
 pub(super) fn of_python_module(procedure: &Procedure) -> Option<&'static str> {
-    is_python_module(&procedure.module).then_some("in Python's standard library")
+    match procedure.module.as_str() {
+        module if is_python_module(module) => Some("in Python's standard library"),
+        module if is_extension(module) => Some("in an extension module"),
+        _ => None,
+    }
 }
 
 /// What procedures of its library do; `None` for a procedure of the program. Those of CPython that are folded are its interpreter's.

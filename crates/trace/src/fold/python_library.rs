@@ -1,10 +1,12 @@
-//! What comes with Python: its library in Python, and modules in C with the libraries that these call.
+//! What comes with Python, or as a package for it: a library in Python, and modules in C with the libraries that these call.
 //!
 //! ```text
 //!   price app.py → _PyEval_EvalFrameDefault → EVP_hash|_hashlib.cpython-311-x86_64-linux-gnu.so → SHA256_Update|libcrypto.so.3
 //!   └ owner        └ the interpreter           └ comes with Python                                └ called by that
 //!   fit app.py   → _PyEval_EvalFrameDefault → DOUBLE_add|_multiarray_umath.cpython-311-x86_64-linux-gnu.so
-//!                                              └ owner: the program chose it, and it has a name
+//!   └ owner                                    └ comes as a package: nobody here has its source
+//!   fit app.py   → _PyEval_EvalFrameDefault → step (fast.c)|fast.cpython-311-x86_64-linux-gnu.so
+//!                                              └ owner: it was built here, with debug information
 //! ```
 
 use super::code_owner::{is_placeholder, is_unnamed};
@@ -95,8 +97,14 @@ pub(super) fn is_python_module(module: &str) -> bool {
     is_extension(module) && module.split('.').next().is_some_and(|name| MODULES.contains(&name))
 }
 
-fn is_extension(module: &str) -> bool {
+/// Whether a file of machine code is a module for Python.
+pub(super) fn is_extension(module: &str) -> bool {
     module.contains(".cpython-") || module.ends_with(".abi3.so")
+}
+
+/// Whether it is the module by which a program calls libraries of its choice.
+fn is_caller_of_libraries(module: &str) -> bool {
+    module.starts_with("_ctypes.")
 }
 
 /// What a path executes beneath the innermost function of Python on it.
@@ -105,9 +113,9 @@ pub(super) enum BelowPython {
     /// There is none.
     #[default]
     Outside,
-    /// The interpreter, modules that come with it, and libraries that these call.
+    /// The interpreter, modules that nobody builds here, and libraries that these call.
     Own,
-    /// A module or library that the program chose, and what that calls.
+    /// A module of the program, and what that calls.
     Chosen,
 }
 
@@ -117,8 +125,10 @@ impl BelowPython {
         let module = procedure.module.as_str();
         let is_chosen = || {
             let is_library = ["lib", "ld-", "["].iter().any(|begin| module.starts_with(begin));
-            let is_own = if is_extension(module) { is_python_module(module) } else { is_library };
-            procedure.is_jit() || !(is_own || procedure.is_of_python())
+            let is_own = is_python_module(module) || is_library || procedure.is_of_python();
+            // What is built here has debug information; packages have none.
+            let is_built_here = !procedure.file.is_empty() || is_caller_of_libraries(module);
+            procedure.is_jit() || (!is_own && is_built_here)
         };
         match self {
             _ if procedure.is_function_of_python() => BelowPython::Own,

@@ -106,18 +106,33 @@ fn what_python_s_interpreter_does_belongs_to_the_function_of_python() {
     let of_python = path(&mut paths, leaf, "EVP_hash|_hashlib.cpython-312-x86_64-linux-gnu.so");
     let library =
         path(&mut paths, of_python, "SHA256_Update|libcrypto.so.3 > libcrypto.so.3+0x10|libcrypto.so.3");
-    let chosen = path(&mut paths, leaf, "DOUBLE_add|_umath.cpython-312-x86_64-linux-gnu.so");
-    let inner = path(&mut paths, chosen, "dgemm_kernel|libopenblas.so.0");
-    let stripped = path(&mut paths, leaf, "_umath.so+0x10|_umath.so");
+    let package = path(&mut paths, leaf, "DOUBLE_add|_umath.cpython-312-x86_64-linux-gnu.so");
+    let called = path(&mut paths, package, "dgemm_kernel|libopenblas.so.0");
+    let built = built_path(&mut paths, leaf, "step", "fast.cpython-312-x86_64-linux-gnu.so");
+    let inner = path(&mut paths, built, "fft_execute|libfftw3.so.3");
+    let stripped = path(&mut paths, built, "libfftw3.so.3+0x10|libfftw3.so.3");
     let folding = Folding::new(&paths, Fold::Libraries);
     assert_eq!(name(&paths, folding.owner(leaf)), "load g.py");
     assert_eq!(folding.action(&paths, leaf), Some("in the Python interpreter"));
     assert_eq!(name(&paths, folding.owner(library)), "load g.py");
     assert_eq!(folding.action(&paths, library), Some("in Python's standard library"));
-    assert_eq!(name(&paths, folding.owner(chosen)), "DOUBLE_add");
-    assert_eq!(name(&paths, folding.owner(inner)), "dgemm_kernel");
-    assert_eq!(name(&paths, folding.owner(stripped)), "load g.py", "an address says nothing");
+    assert_eq!(name(&paths, folding.owner(called)), "load g.py");
+    assert_eq!(folding.action(&paths, called), Some("in an extension module"));
+    assert_eq!(name(&paths, folding.owner(built)), "step", "whoever has debug information can change it");
+    assert_eq!(name(&paths, folding.owner(inner)), "fft_execute");
+    assert_eq!(name(&paths, folding.owner(stripped)), "step", "an address says nothing");
     assert_eq!(name(&paths, Folding::new(&paths, Fold::Kernel).owner(leaf)), "quorem");
+}
+
+/// A path whose last procedure has debug information.
+fn built_path(paths: &mut Paths, from: PathId, name: &str, module: &str) -> PathId {
+    let procedure = paths.procedure(Procedure {
+        name: name.into(),
+        module: module.into(),
+        file: format!("/src/{name}.c"),
+    });
+    let place = paths.place(CodePlace { procedure, line: 1 });
+    paths.path(from, place)
 }
 
 /// A path of procedures of a program, functions of Python among them: `name.py:folder`.
