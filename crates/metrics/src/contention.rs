@@ -59,7 +59,8 @@ pub struct ContendedObject {
     pub queue: Vec<u64>,
     /// Sums over its hand-overs.
     pub handed: Handover,
-    /// Hand-overs by threads that had waited for it themselves: most of them, where it excludes threads from something.
+    /// Hand-overs by threads that had waited for it themselves, or that took it again at once: most of them, where it excludes threads
+    /// from something.
     pub handed_by_waiters: u64,
 }
 
@@ -121,8 +122,8 @@ impl ContendedObject {
         self.queue.iter().skip(1).sum()
     }
 
-    /// Whether who waits for it is let go by others that wait for it too, as threads that take turns with something. A semaphore may
-    /// also be what one thread tells another one by.
+    /// Whether who waits for it is let go by others that wait for it too, or that take it again at once, as threads that take turns
+    /// with something. A semaphore may also be what one thread tells another one by.
     #[must_use]
     pub fn is_held(&self) -> bool {
         self.handed.count > 0 && 2 * self.handed_by_waiters >= self.handed.count
@@ -166,11 +167,28 @@ struct OngoingContention {
     since: Time,
 }
 
+/// A wait that another thread ended.
+#[derive(Clone, Copy, Debug)]
+struct EndedContention {
+    object: ObjectId,
+    at: SharePoint,
+    /// How long it was, nanoseconds.
+    length: u64,
+    /// Whether who ended it had waited for the object too.
+    by_waiter: bool,
+}
+
+/// Who lost what it waited for to another thread waits again at once: after less work than this, nanoseconds, and than this part of the
+/// wait.
+const LOST_AGAIN: u64 = 10_000;
+const LOST_AGAIN_PART: f64 = 0.01;
+
 #[derive(Clone, Debug, Default)]
 struct ContentionThread {
     /// What it is about to wait for.
     next: Option<ObjectId>,
     waiting: Option<OngoingContention>,
+    last: Option<EndedContention>,
     is_blocked: bool,
     past: CpuHistory,
 }
@@ -260,7 +278,15 @@ impl<'a> Waiters<'a> {
             }
         }
         queue.length += 1;
-        self.of_thread(thread).waiting = Some(OngoingContention { object, since: time });
+        let of_thread = self.of_thread(thread);
+        of_thread.waiting = Some(OngoingContention { object, since: time });
+        let last = of_thread.last.take().filter(|last| last.object == object && !last.by_waiter);
+        let is_lost = last.is_some_and(|last| {
+            let work = of_thread.past.at(now).cpu - of_thread.past.at(last.at).cpu;
+            work < LOST_AGAIN && (work as f64) < LOST_AGAIN_PART * last.length as f64
+        });
+        // Whoever ended that wait has taken it again itself, without a wait.
+        self.found.objects[object.index()].handed_by_waiters += u64::from(is_lost);
     }
 
     fn end(&mut self, thread: ThreadId, time: Time, by: Option<WaitWaker>) {
@@ -283,7 +309,9 @@ impl<'a> Waiters<'a> {
             self.found.threads.entry((thread, by.map(|by| by.thread))).or_default().add(waited);
         }
         if let Some(by) = by {
-            self.hand_over(object, time, by);
+            let by_waiter = self.hand_over(object, time, by);
+            let at = SharePoint { time, ..self.now };
+            self.of_thread(thread).last = Some(EndedContention { object, at, length: waited, by_waiter });
         } else if self.queues[object.index()].length == 0 {
             self.spread(object, time, None);
         }
@@ -298,7 +326,8 @@ impl<'a> Waiters<'a> {
         }
     }
 
-    fn hand_over(&mut self, object: ObjectId, time: Time, by: WaitWaker) {
+    /// Counts a hand-over; whether who hands over has waited for the object too.
+    fn hand_over(&mut self, object: ObjectId, time: Time, by: WaitWaker) -> bool {
         let now = SharePoint { time, ..self.now };
         let mark = std::mem::replace(&mut self.queues[object.index()].mark, now);
         let past = &self.of_thread(by.thread).past;
@@ -316,6 +345,7 @@ impl<'a> Waiters<'a> {
         let place = self.paths.innermost_id(by.path);
         self.handovers.entry((object, place)).or_default().add(&handover);
         self.spread(object, time, place);
+        has_waited
     }
 }
 
@@ -483,6 +513,11 @@ mod tests {
         };
         assert_eq!(of(turns), (4, 3, true));
         assert_eq!(of(told), (2, 0, false));
+        // B has taken it again by the time that A looks, and never waits for it.
+        let wait = "1".repeat(250);
+        let work = "B".repeat(502);
+        let lost = format!("1 = semaphore s\nA {wait}A{wait}A\nB {work}\nB@250 -> A post\nB@501 -> A post");
+        assert_eq!(of(&lost), (2, 1, true));
     }
 
     /// A writer waits from 1 for two readers, who leave at 3 and 5; the last of them hands over. A reader waits

@@ -22,7 +22,7 @@ use crate::quantity::{count_of, grouped, percent};
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "a lock, or a semaphore that threads hold",
-    when: "threads waited for it (a semaphore: and most waits were ended by threads that wait for it too): zeroing of the object (no thread ever waits for it), and what the processors leave of that; up to the time for which it was wanted where the unchanged execution is more than 10 % off, and for an interpreter's lock always; never more than the CPUs leave when all work but the lock's own calls has to be done",
+    when: "threads waited for it (a semaphore: and most waits were ended by threads that wait for it too, or that had it again before the waiter): zeroing of the object (no thread ever waits for it), and what the processors leave of that; up to the time for which it was wanted where the unchanged execution is more than 10 % off, and for an interpreter's lock always; never more than the CPUs leave when all work but the lock's own calls has to be done",
     advice: "*hold the lock shorter* if one procedure does at least 80 % of the holding, 1 ms or more at a time; else *split the lock*; of a semaphore *hold shorter or let more in*; of an interpreter's lock (Python's GIL) *use several processes*, which leads where threads want it for 30 % of the run",
     find,
     answer,
