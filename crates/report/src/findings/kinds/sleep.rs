@@ -27,7 +27,8 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     let waits = facts
         .path_waits
         .iter()
-        .filter(|wait| matches!(wait.cause, Cause::Sleep | Cause::Timer | Cause::PollingSleep));
+        .filter(|wait| matches!(wait.cause, Cause::Sleep | Cause::Timer | Cause::PollingSleep))
+        .filter(|wait| !is_of_runtime(basis, wait));
     // A thread may sleep while others compute what it waits for, and look too late: that has to be computed all the same.
     let waited = facts.elapsed.saturating_sub(facts.path);
     let found = waits.filter_map(|wait| {
@@ -42,6 +43,11 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
         Some(found)
     });
     found.collect()
+}
+
+/// Whether a thread of Go's runtime sleeps until it looks after the others.
+fn is_of_runtime(basis: &FindingBasis<'_, '_>, wait: &PlacedWait) -> bool {
+    wait.place.is_some_and(|id| basis.input.paths.procedure_named_by(id).name == "runtime.sysmon")
 }
 
 /// The part of this wait in polling sleeps after which the thread did not sleep again; of other sleeps all of it.

@@ -26,8 +26,9 @@ pub(crate) static KIND: FindingKind = FindingKind {
     answer,
 };
 
-/// Virtual machines: their own threads wait until there is something to do, and nobody who writes a program for them signals those.
-const VIRTUAL_MACHINES: [&str; 3] = ["libjvm.so", "libcoreclr.so", "libmonosgen"];
+/// Virtual machines: their own threads wait until there is something to do, or take turns, and nobody who writes a program for them signals
+/// those.
+const VIRTUAL_MACHINES: [&str; 4] = ["libjvm.so", "libcoreclr.so", "libmonosgen", "libruby"];
 
 fn is_of_virtual_machine(basis: &FindingBasis<'_, '_>, wait: &PlacedWait) -> bool {
     let module = wait.place.map(|id| basis.input.paths.procedure_named_by(id).module.as_str());
