@@ -927,7 +927,8 @@ INLINE int is_on_descriptor(s32 number)
 	case 0: case 1: case 3: case 16: case 17: case 18: case 19: case 20: /* read write close ioctl p… …v */
 	case 40: case 42: case 43: case 44: case 45: case 46: case 47: /* sendfile connect accept send… recv… */
 	case 72: case 73: case 74: case 75: case 77: /* fcntl flock fsync fdatasync ftruncate */
-	case 217: case 275: case 276: case 278: case 285: /* getdents64 splice tee vmsplice fallocate */
+	case 217: case 242: case 243: case 275: case 276: /* getdents64 mq_timed… splice tee */
+	case 278: case 285: /* vmsplice fallocate */
 	case 288: case 295: case 296: case 299: case 307: /* accept4 preadv pwritev recvmmsg sendmmsg */
 	case 326: case 327: case 328: /* copy_file_range preadv2 pwritev2 */
 		return 1;

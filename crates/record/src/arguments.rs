@@ -30,8 +30,8 @@ pub(crate) fn essential(call: CallDefinition) -> CallDefinition {
         234 => [first, second, third],
         // semop, semtimedop: the set, and which of it where the collector has put that in the place of an address
         65 | 220 => [first & 0xffff_ffff, Some(second).filter(|&at| at <= LAST_SEMAPHORE).unwrap_or(0), 0],
-        // msgsnd, msgrcv, mq_timedsend, mq_timedreceive: the object
-        69 | 70 | 242 | 243 => [first & 0xffff_ffff, 0, 0],
+        // msgsnd, msgrcv: the queue
+        69 | 70 => [first & 0xffff_ffff, 0, 0],
         number if is_on_descriptor(number) => [first & 0xffff_ffff, 0, file(call)],
         _ => [0; 3],
     };
@@ -60,7 +60,7 @@ const LAST_SEMAPHORE: u64 = 0xffff;
 /// Whether the first argument is a descriptor.
 fn is_on_descriptor(number: i32) -> bool {
     matches!(number,
-        0 | 1 | 3 | 17..=20 | 40 | 42..=47 | 74 | 75 | 77 | 217 | 232 | 275 | 276 | 278 | 281 | 285 | 288
+        0 | 1 | 3 | 17..=20 | 40 | 42..=47 | 74 | 75 | 77 | 217 | 232 | 242 | 243 | 275 | 276 | 278 | 281 | 285 | 288
         | 295 | 296 | 299 | 307 | 326..=328 | 441)
 }
 

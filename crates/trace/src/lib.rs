@@ -43,6 +43,7 @@ mod pools;
 mod primitives;
 mod program;
 mod read_ahead;
+mod shared_words;
 mod spin_tails;
 mod stacks;
 mod state;

@@ -125,7 +125,11 @@ pub(crate) fn name(found: &ObjectFindings, names: &NameSources<'_>) -> String {
             ObjectKind::ProcessEnd => format!("end of a child of {}", process_name(process, names.program)),
             _ => by_site(kind, found.uses(), names.paths),
         },
-        Identity::Shared(_) | Identity::Queue(_) => by_site(kind, found.uses(), names.paths),
+        // A queue of POSIX has a name.
+        Identity::Queue(number) => match names.files.get(&number) {
+            Some(queue) => format!("{} {queue}", kind.name()),
+            None => by_site(kind, found.uses(), names.paths),
+        },
     }
 }
 

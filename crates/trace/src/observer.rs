@@ -43,6 +43,8 @@ pub(crate) trait Observer {
     fn awaited(&mut self, _wait: Option<BegunWait>, _path: Option<PathId>) -> Option<ObjectId> {
         None
     }
+    /// A process has a futex at this address that has this number in all processes that share it.
+    fn shared(&mut self, _place: (ProcessId, u64), _number: u64) {}
     /// A wait for what [`awaited`](Self::awaited) gave turns out to be at this path.
     fn located(&mut self, _object: ObjectId, _path: PathId) {}
     /// A thread held something that it acquired at this path, so often.

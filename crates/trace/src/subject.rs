@@ -59,8 +59,9 @@ pub(crate) fn subject(cause: Cause, call: Option<&CallDefinition>, hints: StackH
             of(ObjectKind::FileLock, file(call))
         }
         Cause::Semaphore | Cause::Message if call.is_some_and(is_on_queue) => {
-            let [object, semaphore, _] = call?.arguments;
-            of(by_cause(cause)?, SubjectIdentity::Queue(object | semaphore << 32))
+            let [object, semaphore, file] = call?.arguments;
+            let number = if call?.file == FileKind::None { object | semaphore << 32 } else { file };
+            of(by_cause(cause)?, SubjectIdentity::Queue(number))
         }
         Cause::Lock
         | Cause::Condition
@@ -263,6 +264,9 @@ mod tests {
             of(shared, &[Hint::Object(ObjectKind::Semaphore)]),
             Some((ObjectKind::Semaphore, SubjectIdentity::Shared(0x102c, 99)))
         );
+        // mq_timedsend: each process has a descriptor of its own.
+        let queue = call(242, [3, 0, 77], FileKind::Regular);
+        assert_eq!(of(queue, &[]), Some((ObjectKind::Channel, SubjectIdentity::Queue(77))));
         assert_eq!(
             of(call(61, [44, 0, 0], FileKind::None), &[]),
             Some((ObjectKind::ProcessEnd, SubjectIdentity::Process(44)))

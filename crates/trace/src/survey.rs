@@ -185,6 +185,10 @@ impl Observer for Surveyor<'_> {
         self.findings.objects.located(object, path, self.paths);
     }
 
+    fn shared(&mut self, place: (ProcessId, u64), number: u64) {
+        self.findings.objects.shared(place, number);
+    }
+
     fn awaited(&mut self, wait: Option<BegunWait>, path: Option<PathId>) -> Option<ObjectId> {
         let census = &mut self.findings.objects;
         if wait.is_none() {

@@ -380,6 +380,8 @@ impl<'a> Transitions<'a> {
             self.enter(thread, time, State::Absent, observer);
             return;
         }
+        let hints = stacks.hints(stack);
+        self.tell_shared(thread, (blocking, call, hints), observer);
         if self.is_told_inside(thread, (blocking, call, stack)) {
             self.block_inside(thread, time, stack, observer);
             return;
@@ -388,7 +390,6 @@ impl<'a> Transitions<'a> {
             (None, None) => self.wait_somewhere(thread, time, observer),
             _ => self.observe(thread, time, (stack, StackReason::Acting), observer),
         };
-        let hints = stacks.hints(stack);
         let cause = cause(blocking, call, hints);
         let wait = subject(cause, call, hints).map(|subject| self.wait(thread, time, subject));
         self.await_object(thread, time, (cause, wait, Some(path)), observer);

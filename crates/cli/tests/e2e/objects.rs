@@ -155,10 +155,8 @@ fn a_lock_in_memory_that_processes_share_is_one() {
     or_skip!(Collector::Bpf.permitted());
     let program = session.build("shared_table.c", &["-pthread"]).unwrap();
     let recording = session.record_with(&["--quiet", "--collector", "bpf"], &program);
-    let objects = recording.report("objects", "object");
-    let mutexes: Vec<_> = objects.rows().filter(|row| row["kind"] == "mutex").collect();
-    assert_eq!(mutexes.len(), 1, "{mutexes:#?}");
-    let name = mutexes[0]["object"].as_str().unwrap();
+    let mutex = only_mutex(&recording);
+    let name = mutex["object"].as_str().unwrap();
     assert!(name.starts_with("mutex in main (shared_table.c:"), "{name}");
 
     let summary = recording.report("summary", "procedure");
@@ -168,6 +166,17 @@ fn a_lock_in_memory_that_processes_share_is_one() {
     let truth = session.least_seconds(&program, &[]) - session.least_seconds(&program, &["own"]);
     let [low, high] = ["gain_low_seconds", "gain_high_seconds"].map(|key| change[key].as_f64().unwrap());
     assert!((low - ROOM..high + ROOM).contains(&truth), "{low} to {high} s; in truth {truth}");
+
+    let told = session.record_with(&["--quiet", "--collector", "bpf", "--locks"], &program);
+    assert_eq!(only_mutex(&told)["acquisitions"], 40);
+}
+
+/// The row of the only mutex.
+fn only_mutex(recording: &Recording) -> serde_json::Map<String, serde_json::Value> {
+    let objects = recording.report("objects", "object");
+    let mutexes: Vec<_> = objects.rows().filter(|row| row["kind"] == "mutex").collect();
+    assert!(mutexes.len() == 1 && mutexes[0]["objects"] == 1, "{mutexes:#?}");
+    mutexes[0].clone()
 }
 
 #[test]
@@ -195,4 +204,16 @@ fn waits_for_a_write_of_another_process_are_for_the_kernel_s_lock_of_the_file() 
         row["kind"] == "kernel lock" && row["object"] == "kernel lock of file journal"
     };
     assert!(objects.rows().any(is_it), "{:#}", objects.value["rows"]);
+}
+
+#[test]
+fn a_queue_of_messages_is_one_for_all_processes_that_open_it() {
+    let session = Session::start();
+    let program = or_skip!(session.build("message_queue.c", &["-lrt"]));
+    let recording = or_skip!(session.record(Collector::Bpf, &[&program]));
+    assert!(recording.run.status.success(), "{}", recording.run.stderr);
+    let objects = recording.report("objects", "object");
+    let queues: Vec<_> = objects.rows().filter(|row| row["kind"] == "channel").collect();
+    assert!(queues.len() == 1 && queues[0]["objects"] == 1, "{queues:#?}");
+    assert_eq!(queues[0]["object"], "channel jobs");
 }

@@ -1,8 +1,9 @@
 //! What a thread that begins to wait waits for.
 
-use longpole_event::{PrimitiveId, StackId, ThreadId, Time};
+use longpole_event::{Blocking, CallDefinition, PrimitiveId, StackId, ThreadId, Time};
 
 use super::{StackReason, Transitions};
+use crate::cause::{StackHints, cause};
 use crate::census::{BegunWait, Identity};
 use crate::objects::ObjectKind;
 use crate::observer::{Observer, ReplayAnomaly};
@@ -11,7 +12,7 @@ use crate::primitives::KnownPrimitive;
 use crate::spin_tails::FlagWait;
 use crate::stacks::PathCut;
 use crate::state::{Cause, State};
-use crate::subject::{SubjectIdentity, WaitSubject, is_for_something};
+use crate::subject::{SubjectIdentity, WaitSubject, is_for_something, subject};
 use crate::timeline::{DependenceKind, ItemKind, ObservationKind};
 
 impl Transitions<'_> {
@@ -108,6 +109,22 @@ impl Transitions<'_> {
         known.and_then(BegunWait::told).or_else(|| BegunWait::told(&KnownPrimitive { kind, ..*flag }))
     }
 
+    /// Tells which word the call waits for, where processes share it.
+    pub(super) fn tell_shared(
+        &self,
+        thread: ThreadId,
+        (blocking, call, hints): (Blocking, Option<&CallDefinition>, StackHints),
+        observer: &mut impl Observer,
+    ) {
+        let found = subject(cause(blocking, call, hints), call, hints);
+        if let Some(SubjectIdentity::Shared(word, number)) = found.map(|subject| subject.which) {
+            let process = self.sources.processes[thread.index()];
+            let primitive = self.sources.primitives.at(process, word);
+            let address = primitive.and_then(|primitive| primitive.address).unwrap_or(word);
+            observer.shared((process, address), number);
+        }
+    }
+
     /// What the thread waits for, in the ids of the recording.
     pub(super) fn wait(&self, thread: ThreadId, time: Time, subject: WaitSubject) -> BegunWait {
         let process = self.sources.processes[thread.index()];
@@ -122,11 +139,12 @@ impl Transitions<'_> {
             return wait;
         }
         let identity = match subject.which {
-            SubjectIdentity::Word(address) => Some(Identity::Word(process, address)),
+            SubjectIdentity::Word(address) | SubjectIdentity::Shared(address, _) => {
+                Some(Identity::Word(process, address))
+            }
             SubjectIdentity::Thread(tid) => id_owners.thread(process, tid, time).map(Identity::Thread),
             SubjectIdentity::Process(pid) => id_owners.process(pid, time).map(Identity::Process),
             SubjectIdentity::File(number) => Some(Identity::File(number)),
-            SubjectIdentity::Shared(_, number) => Some(Identity::Shared(number)),
             SubjectIdentity::Queue(number) => Some(Identity::Queue(number)),
             SubjectIdentity::Memory => Some(Identity::Memory(process)),
             SubjectIdentity::Place => None,
