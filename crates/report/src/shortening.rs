@@ -6,7 +6,7 @@
 //!   app::…::insert(…)    …::insert                                       then whole segments; never the method
 //! ```
 //! Where a name says at its end where the thing is, as in `inflate inflate.c:12`, that part gets up to half of the width. A
-//! file in brackets, as in `inflate (libz.so.1)`, stands whole or not at all.
+//! file without a line, as in `inflate (libz.so.1)` and `entry ledger.py`, stands whole or not at all.
 
 /// Shortens a name to `width` characters.
 pub(crate) fn shorten(name: &str, width: usize) -> String {
@@ -114,7 +114,11 @@ fn action(name: &str) -> Option<(&str, &str)> {
 
 /// The name without the file that it is from: `inflate` of `inflate (libz.so.1)`.
 fn without_module(name: &str) -> Option<&str> {
-    parts(name).filter(|(_, place)| place.starts_with('(')).map(|(head, _)| head)
+    parts(name).filter(|(_, place)| place.starts_with('(') || is_of_python(place)).map(|(head, _)| head)
+}
+
+fn is_of_python(file: &str) -> bool {
+    file.ends_with(".py")
 }
 
 fn depth_is_even(text: &str) -> bool {
@@ -141,6 +145,7 @@ fn parts(name: &str) -> Option<(&str, &str)> {
     (place.ends_with(')') && place.starts_with('(')
         || place.ends_with(']')
         || place.starts_with('#')
+        || is_of_python(place)
         || is_line())
     .then_some((head, place))
     .filter(|(head, _)| depth_is_even(&head.replace("->", "")) || !head.contains("::"))
@@ -370,6 +375,11 @@ mod tests {
         let in_python = "do_call_core (libpython3.11.so.1.0), in the Python interpreter";
         assert_eq!(shorten(in_python, 40), "do_call_core, in the Python interpreter");
         assert_eq!(shorten("a_rather_long_procedure main.c:18", 22), "a_r…rocedure main.c:18");
+        assert_eq!(shorten("semaphore in entry python_digests.py", 30), "semaphore in entry");
+        assert_eq!(
+            shorten("Ledger.enter ledger.py, in an extension module", 36),
+            "Ledger.enter, in an extension module"
+        );
         for width in 0..40 {
             assert!(length(&shorten("a_rather_long_procedure (module.so)", width)) <= width.max(1));
         }

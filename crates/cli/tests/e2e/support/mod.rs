@@ -22,7 +22,7 @@ pub use nobody::{Nobody, deny_perf_events};
 pub use outside::Outside;
 pub use page::Page;
 pub use priority::go_first;
-pub use real_time::{may_be_real_time, record_in_real_time, saved_percents};
+pub use real_time::{least_real_time, may_be_real_time, record_in_real_time, saved_percents};
 pub use series::{Series, series};
 pub use session::{Collector, Recording, Run, Session, is_root, longpole, run};
 pub use waits::{Wait, Waits};

@@ -37,6 +37,11 @@ pub fn saved_percents<P: AsRef<OsStr>>(quick: &[P], slow: &[P]) -> Vec<f64> {
     saved
 }
 
+/// Elapsed time of a command, seconds: the least of several runs.
+pub fn least_real_time<P: AsRef<OsStr>>(command: &[P]) -> f64 {
+    (0..PAIRS).map(|_| seconds(command)).fold(f64::INFINITY, f64::min)
+}
+
 /// Records a command; recorder and program both.
 pub fn record_in_real_time<P: AsRef<OsStr>>(session: &Session, options: &[&str], command: &[P]) -> Recording {
     let path = session.path().join("real-time.longpole");

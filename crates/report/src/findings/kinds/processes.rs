@@ -19,17 +19,14 @@ use crate::findings::finding::{
 use crate::findings::gain::{GainRange, executed};
 use crate::findings::is_named;
 use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
-use crate::findings::threshold::{COARSE, FEWEST_OF_ROW, ONE_PROCEDURE, PROCESS, WHOLE_RUN};
+use crate::findings::threshold::{COARSE, EQUAL_PROCESS, FEWEST_OF_ROW, ONE_PROCEDURE, PROCESS, WHOLE_RUN};
 use crate::input::ReportTables;
 use crate::quantity::percent;
-
-/// Procedures that can stand for a process.
-const FEW: usize = 3;
 
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "a process",
-    when: "it has at least 10 % of the CPU time and less than 98, rests on at least 5 observations, is no rank of MPI, and no three procedures of the program have 80 % of its work: the run executed without its work, never more than its time, and than the CPUs leave",
+    when: "it has at least 10 % of the CPU time and less than 98, rests on at least 5 observations, is no rank of MPI, no procedure of the program has 80 % of its work, and no process of its name half as much: the run executed without its work, never more than its time, and than the CPUs leave",
     advice: "*shorten*",
     find,
     answer: work::answer,
@@ -53,12 +50,13 @@ fn finding(basis: &FindingBasis<'_, '_>, row: &NodeRow) -> Option<Finding> {
     if process.rank.is_some() || !is_part || share * facts.cpu_samples < FEWEST_OF_ROW {
         return None;
     }
-    let largest = largest_procedures(input, id);
-    let of_few: u64 = largest.iter().take(FEW).map(|&(_, time)| time).sum();
-    if percent(of_few as f64, own.running as f64) >= ONE_PROCEDURE {
+    let largest = largest_procedure(input, id);
+    if largest.is_some_and(|(_, time)| percent(time as f64, own.running as f64) >= ONE_PROCEDURE) {
         return None;
     }
-    let largest = largest.first().copied();
+    if has_equals(input, row, id) {
+        return None;
+    }
     let executed = executed(input, row.node)?;
     let gain = executed.gain.free;
     let error = standard_error(share, facts.cpu_samples) / share * gain;
@@ -99,8 +97,17 @@ fn evidence(
     evidence
 }
 
-/// The procedures with names in which this process works, and how long, nanoseconds; the largest first.
-fn largest_procedures(input: &ReportTables<'_>, id: ProcessId) -> Vec<(ProcedureId, u64)> {
+/// Whether others do as it does: one of several workers is nothing to change by itself.
+fn has_equals(input: &ReportTables<'_>, row: &NodeRow, id: ProcessId) -> bool {
+    let label = |id: ProcessId| input.program.processes[id.index()].label();
+    input.rows(By::Process).iter().any(|other| {
+        matches!(other.node, Node::Process(of) if of != id && label(of) == label(id))
+            && percent(other.own.running as f64, row.own.running as f64) >= EQUAL_PROCESS
+    })
+}
+
+/// The procedure with a name in which this process works longest, and how long, nanoseconds.
+fn largest_procedure(input: &ReportTables<'_>, id: ProcessId) -> Option<(ProcedureId, u64)> {
     let mut times: BTreeMap<ProcedureId, u64> = BTreeMap::new();
     let is_its = |thread: longpole_event::ThreadId| input.program.threads[thread.index()].process == id;
     for charge in input.analysis.charges.iter().filter(|charge| is_its(charge.thread)) {
@@ -110,7 +117,5 @@ fn largest_procedures(input: &ReportTables<'_>, id: ProcessId) -> Vec<(Procedure
             *times.entry(place.procedure).or_default() += charge.measures.running;
         }
     }
-    let mut times: Vec<_> = times.into_iter().collect();
-    times.sort_by_key(|&(id, time)| (std::cmp::Reverse(time), id));
-    times
+    times.into_iter().max_by_key(|&(id, time)| (time, std::cmp::Reverse(id)))
 }
