@@ -14,7 +14,7 @@
 
 use longpole_event::{ProcessId, ThreadId, Time};
 use longpole_graph::Sweep;
-use longpole_trace::{Cause, ObjectId, ObservationKind, PathId, Paths, Program, State, stored};
+use longpole_trace::{Cause, ObjectId, ObservationKind, PathId, Paths, Procedure, Program, State, stored};
 use rustc_hash::FxHashMap;
 
 /// Threads of a process that end in one act end within this time, nanoseconds.
@@ -66,7 +66,7 @@ struct FinalWaitThread {
 #[derive(Debug)]
 pub(crate) struct FinalWaits<'a> {
     paths: &'a Paths,
-    /// By path: whether its innermost place is none of the program's.
+    /// By path: whether its innermost place is none of the program's, or the thread dies there.
     are_unknown: Vec<bool>,
     per_thread: Vec<FinalWaitThread>,
     /// The process of each thread.
@@ -89,15 +89,9 @@ impl<'a> FinalWaits<'a> {
             on_cpu_since: Time::ZERO,
             ended: None,
         };
-        let unnamed: Vec<bool> =
-            paths.procedures().iter().map(|procedure| procedure.name.starts_with('[')).collect();
-        let is_unknown = |id| {
-            let place = paths.innermost(PathId(id));
-            place.is_none_or(|place| unnamed[place.procedure.0 as usize])
-        };
         FinalWaits {
             paths,
-            are_unknown: (0..paths.len() as u32).map(is_unknown).collect(),
+            are_unknown: are_unknown(paths),
             per_thread: program.threads.iter().map(|thread| of_thread(thread.prefix)).collect(),
             processes: program.threads.iter().map(|thread| thread.process).collect(),
             last_ends: FxHashMap::default(),
@@ -135,6 +129,26 @@ impl<'a> FinalWaits<'a> {
         let mut outwards = std::iter::successors(Some(path), |&path| self.paths.caller(path));
         self.are_unknown[path.0 as usize] || outwards.find(|&path| path <= wait) == Some(wait)
     }
+}
+
+/// By path: whether it does not say where in the program a thread is.
+fn are_unknown(paths: &Paths) -> Vec<bool> {
+    let procedures = paths.procedures().iter();
+    let unnamed: Vec<bool> = procedures.map(|procedure| procedure.name.starts_with('[')).collect();
+    let mut unknown = Vec::with_capacity(paths.len());
+    let mut dies: Vec<bool> = Vec::with_capacity(paths.len());
+    for path in (0..paths.len() as u32).map(PathId) {
+        let place = paths.innermost(path).map(|place| place.procedure);
+        let within = paths.caller(path).is_some_and(|caller| dies[caller.0 as usize]);
+        dies.push(within || place.is_some_and(|id| is_death(paths.procedure_named_by(id))));
+        unknown.push(dies[path.0 as usize] || place.is_none_or(|id| unnamed[id.0 as usize]));
+    }
+    unknown
+}
+
+/// Whether a thread that executes the procedure has died. Its memory may be gone by then, and its stack with it.
+fn is_death(procedure: &Procedure) -> bool {
+    procedure.module == "[kernel]" && matches!(procedure.name.as_str(), "do_exit" | "do_group_exit")
 }
 
 /// Whether only other threads end such a wait.
@@ -234,6 +248,9 @@ impl Sweep for FinalWaits<'_> {
 
 #[cfg(test)]
 mod tests {
+    use longpole_trace::{CodePlace, Paths, Procedure};
+
+    use super::are_unknown;
     use crate::drawn::Drawn;
 
     fn waiting(text: &str) -> Vec<(String, u64, bool)> {
@@ -243,6 +260,24 @@ mod tests {
         };
         let waits = drawn.analysis.final_waits.iter();
         waits.map(|wait| (name(wait), wait.since.nanoseconds(), wait.is_cut)).collect()
+    }
+
+    #[test]
+    fn a_thread_that_has_died_is_nowhere_in_the_program() {
+        let mut paths = Paths::default();
+        let mut caller = Paths::ROOT;
+        let mut path = |name: &str, module: &str| {
+            let procedure = Procedure { name: name.into(), module: module.into(), file: String::new() };
+            let procedure = paths.procedure(procedure);
+            let place = paths.place(CodePlace { procedure, line: 0 });
+            caller = paths.path(caller, place);
+            caller
+        };
+        let worker = path("worker", "app");
+        let dies = [("do_exit", "[kernel]"), ("d_walk", "[kernel]")].map(|(name, module)| path(name, module));
+        let unknown = are_unknown(&paths);
+        assert!(!unknown[worker.0 as usize]);
+        assert!(dies.iter().all(|path| unknown[path.0 as usize]));
     }
 
     #[test]
