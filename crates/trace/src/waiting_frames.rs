@@ -426,6 +426,12 @@ const JAVA_NAMES: WaitingFrameTable = &[
     ("SharedRuntime::monitor_*", MUTEX),
     ("SharedRuntime::complete_monitor_*", MUTEX),
     ("InterpreterRuntime::monitorenter*", MUTEX),
+    ("Runtime1::monitorenter*", MUTEX),
+    ("Runtime1::monitorexit*", MUTEX),
+    // Stubs, which a perf map names.
+    ("monitorenter Runtime1 stub", MUTEX),
+    ("monitorexit Runtime1 stub", MUTEX),
+    ("_complete_monitor_locking_Java", MUTEX),
     ("Monitor::*", CONDITION),
     ("Mutex::*", MUTEX),
     ("PlatformMonitor::*", INNER),
@@ -443,7 +449,8 @@ const JAVA_NAMES: WaitingFrameTable = &[
     ("JavaThread::sleep", SLEEP),
     ("PosixSemaphore::*", SEMAPHORE),
     ("LinuxWaitBarrier::*", BARRIER),
-    ("WatcherThread::sleep", SLEEP),
+    // Until it is told to end, with a limit.
+    ("WatcherThread::sleep", CONDITION),
 ];
 
 #[cfg(test)]

@@ -493,6 +493,38 @@ fn a_go_program_that_collects_garbage_is_predicted() {
     panic!("{told:?}");
 }
 
+/// What leaving a method of a Java program out gains, by what-if's range and by the program run anew; its lock has the method's name.
+#[test]
+fn a_java_program_with_a_lock_is_predicted() {
+    /// Points by which the truth may be outside: what is compiled when differs from run to run.
+    const CLOSE: f64 = 12.0;
+    const MAP: [&str; 2] = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit"];
+    let session = Session::start();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs/java/Ledger.java");
+    fs::copy(source, session.path().join("Ledger.java")).unwrap();
+    let compiled = session.run(Command::new(or_skip!(find("javac"))).arg("Ledger.java"));
+    assert!(compiled.status.success(), "{}", compiled.stderr);
+    let java = or_skip!(find("java"));
+    let truth = 1.0
+        - session.least_seconds(&java, &["-Dleave.out=weigh", "Ledger"])
+            / session.least_seconds(&java, &["Ledger"]);
+    let recording = or_skip!(record(&session, &[&["java"], &MAP[..], &["Ledger"]].concat()));
+    let what_if = recording.what_if(&["double Ledger.weigh(double)=0"]);
+    let row = what_if.rows().find(|row| row["section"] == "change").expect("the change has a row");
+    let of = |key: &str| row.get(key).and_then(serde_json::Value::as_f64);
+    let gain = of("elapsed_gain_percent").expect("a number");
+    let error = of("elapsed_error_percent").unwrap_or(0.0) + CLOSE;
+    let low = of("gain_low_percent").unwrap_or(gain).min(gain - error);
+    let high = of("gain_high_percent").unwrap_or(gain).max(gain + error);
+    let told = format!("{low:.0} to {high:.0}, {gain:.0}; in truth {:.0} %", 100.0 * truth);
+    assert!(gain > 40.0 && (low..=high).contains(&(100.0 * truth)), "{told}");
+    let objects = recording.report("objects", "object");
+    let is_lock = |row: &serde_json::Map<String, serde_json::Value>| {
+        row["kind"] == "mutex" && row["object"].as_str().is_some_and(|name| name.contains("Ledger.enter"))
+    };
+    assert!(objects.rows().any(is_lock), "{:#}", objects.value["rows"]);
+}
+
 /// A PostgreSQL server of its own, run by nobody, stopped at the end.
 struct Server {
     folder: PathBuf,

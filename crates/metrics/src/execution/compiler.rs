@@ -76,7 +76,7 @@ pub(super) struct Compiler<'a> {
     /// Whether threads take goroutines from a queue that they share.
     pub has_goroutines: bool,
     /// Go's thread that looks after the others.
-    watcher: Watcher,
+    pub watcher: Watcher,
     /// For how long no thread could run up to now, nanoseconds.
     pub idle: u64,
     steps: usize,
@@ -353,7 +353,7 @@ impl Sweep for Compiler<'_> {
             return;
         }
         // It gives others what was there to be done: at which of its looks is no order of the program.
-        if self.watcher.is(source) {
+        if self.watcher.is_watching(source) {
             return;
         }
         self.ends.enable(source, Some(thread));
@@ -390,7 +390,7 @@ impl Sweep for Compiler<'_> {
 
     fn release(&mut self, thread: ThreadId, time: Time, token: TokenId) {
         self.pieces.cut(thread);
-        if !self.foresight.acquisitions.contains_key(&token) {
+        if !self.foresight.acquisitions.contains_key(&token) || self.watcher.is_watching(thread) {
             return;
         }
         self.ends.enable(thread, None);

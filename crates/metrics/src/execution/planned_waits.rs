@@ -50,6 +50,7 @@ impl Compiler<'_> {
             }
             (State::Blocked(cause), Some(time)) if self.time_limits.can_end(cause) => {
                 self.time_limits.end(thread, ended_at);
+                self.watcher.end_wait(thread, true);
                 PlanStep::Sleep { time, moment }
             }
             (State::Blocked(Cause::Io | Cause::PageFault), _) => {
@@ -89,6 +90,7 @@ impl Compiler<'_> {
         planned.arbitrated.waits(self.plan.threads[thread.index()].steps.len());
         if let State::Blocked(cause) = planned.state {
             self.time_limits.wait(thread, cause, node);
+            self.watcher.end_wait(thread, false);
         }
         self.push(thread, PlanStep::Wait { node, releases, object, spins });
     }

@@ -195,6 +195,20 @@ fn time_limits_before_a_signal_are_no_times_of_the_program() {
     assert_eq!(milliseconds_without(&waits_with_limits(3, ""), "A"), (35.5, 30.5));
     let lets_go = format!("\nT3 C{}C\nT1@22 -> T3 signal", "c".repeat(21));
     assert_eq!(milliseconds_without(&waits_with_limits(1, &lets_go), "A"), (32.5, 17.5));
+    // A short sleep is part of a look; a long one is not.
+    let naps = |length: usize| {
+        let (nap, limit, rest, works) = ("z".repeat(length), "c".repeat(100), "c".repeat(50), "B".repeat(60));
+        let done = 254 + length;
+        let computes = "A".repeat(done);
+        format!(
+            "unit 100000\ncpus 3
+            T1 B{limit}B{nap}B{limit}B{rest}{works}
+            T2 {computes}
+            T2@{done} -> T1 signal"
+        )
+    };
+    assert_eq!(milliseconds_without(&naps(1), "A").1, 6.5);
+    assert_eq!(milliseconds_without(&naps(30), "A").1, 19.4);
     // A lock that was held meanwhile is none of that.
     let unlocks = format!("\nT3 C{}C\nT1@22 -> T3 unlock", "l".repeat(21));
     assert_eq!(milliseconds_without(&waits_with_limits(1, &unlocks), "A"), (32.5, 7.5));

@@ -113,6 +113,10 @@ impl TimeLimits {
                     }
                     row.clear();
                 }
+                // Less than a look takes.
+                PlanStep::Sleep { time, .. } if is_look(work + time.nanoseconds(), last) => {
+                    work += time.nanoseconds();
+                }
                 PlanStep::Sleep { .. } | PlanStep::Away { .. } | PlanStep::Until { .. } => row.clear(),
                 PlanStep::Release(node) if self.let_go.contains(&node) => row.clear(),
                 _ => {}

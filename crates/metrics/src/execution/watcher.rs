@@ -1,11 +1,14 @@
-//! The thread of Go's runtime that looks after the others (`runtime.sysmon`).
+//! Threads of runtimes that look after the others: Go's `runtime.sysmon`, Java's `VMThread`.
 //!
-//! It sleeps and looks, takes processors from threads that stay in the kernel or run for long, and gives them to threads without work. Who is
+//! Go's sleeps and looks, takes processors from threads that stay in the kernel or run for long, and gives them to threads without work. Who is
 //! woken by it waited for a goroutine that could run, not for the next look: in a changed run the looks come when they come, and the run
 //! ends without it.
+//!
+//! Java's does what others ask it to, and waits for that with a limit of a second. After the limit it stops all threads for a moment, and lets
+//! them go on: at which of their steps is no order of the program.
 
 use longpole_event::ThreadId;
-use longpole_trace::{PathId, Paths, Program};
+use longpole_trace::{PathId, Paths, Procedure, Program};
 
 use super::plan::ExecutionPlan;
 use super::pools::TaskRuntime;
@@ -13,6 +16,10 @@ use super::pools::TaskRuntime;
 /// Which thread it is, by where threads are seen: it is nowhere else. Others are seen there where it interrupts them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watcher {
+    /// It does nothing but that, and ends with the run.
+    is_only_watching: bool,
+    /// Threads whose last wait their own time limit ended.
+    after_limit: Vec<bool>,
     /// Whether a path is its, by path; empty in programs without one.
     is_its: Vec<bool>,
     /// How often each thread was seen on its paths, and on others.
@@ -21,15 +28,31 @@ pub(super) struct Watcher {
 
 impl Watcher {
     pub(super) fn of(program: &Program, paths: &Paths, runtime: TaskRuntime) -> Watcher {
-        if runtime != TaskRuntime::Go {
+        let is_only_watching = runtime == TaskRuntime::Go;
+        let looks = |procedure: &Procedure| match is_only_watching {
+            true => procedure.name == "runtime.sysmon",
+            false => procedure.module.starts_with("libjvm.so") && procedure.name.starts_with("VMThread::run"),
+        };
+        let looks: Vec<bool> = paths.procedures().iter().map(looks).collect();
+        if !looks.contains(&true) {
             return Watcher::default();
         }
-        let is_look = |path: PathId| {
-            let mut procedures = paths.places_of(path).map(|place| paths.procedure_named_by(place.procedure));
-            procedures.any(|procedure| procedure.name == "runtime.sysmon")
-        };
-        let is_its = (0..paths.len()).map(|index| is_look(PathId(index as u32))).collect();
-        Watcher { is_its, seen: vec![(0, 0); program.threads.len()] }
+        let mut is_its: Vec<bool> = Vec::with_capacity(paths.len());
+        for path in (0..paths.len() as u32).map(PathId) {
+            let is_within = paths.caller(path).is_some_and(|caller| is_its[caller.0 as usize]);
+            is_its.push(
+                is_within || paths.innermost(path).is_some_and(|place| looks[place.procedure.0 as usize]),
+            );
+        }
+        let threads = program.threads.len();
+        Watcher { is_only_watching, after_limit: vec![false; threads], is_its, seen: vec![(0, 0); threads] }
+    }
+
+    /// The thread's wait was ended by its own time limit, or by another thread.
+    pub(super) fn end_wait(&mut self, thread: ThreadId, by_limit: bool) {
+        if let Some(after_limit) = self.after_limit.get_mut(thread.index()) {
+            *after_limit = by_limit;
+        }
     }
 
     /// The thread was at this path.
@@ -41,7 +64,18 @@ impl Watcher {
         }
     }
 
+    /// Whether the thread does nothing but looking after others.
     pub(super) fn is(&self, thread: ThreadId) -> bool {
+        self.is_only_watching && self.looks_after_others(thread)
+    }
+
+    /// Whether what the thread does now is of its own accord: whom it lets go on it lets go on at any of its steps.
+    pub(super) fn is_watching(&self, thread: ThreadId) -> bool {
+        let after_limit = || self.after_limit.get(thread.index()).copied().unwrap_or(false);
+        self.looks_after_others(thread) && (self.is_only_watching || after_limit())
+    }
+
+    fn looks_after_others(&self, thread: ThreadId) -> bool {
         self.seen.get(thread.index()).is_some_and(|(its, other)| its > other)
     }
 
