@@ -12,6 +12,7 @@ use gimli::{Dwarf, DwarfSections, EndianSlice, EntriesRaw, LittleEndian, Unit};
 use rustc_hash::FxHashMap;
 
 use crate::image::{Bytes, Image};
+use crate::variable_types::Bytewise;
 
 /// How the older mangling writes the name of a closure.
 const MANGLED: &str = "$u7b$$u7b$closure$u7d$$u7d$";
@@ -19,8 +20,6 @@ const MANGLED: &str = "$u7b$$u7b$closure$u7d$$u7d$";
 const CLOSURE: &str = "{closure}";
 /// What the hash at the end of a mangled name begins with.
 const HASH: &str = "17h";
-
-type Bytewise<'a> = EndianSlice<'a, LittleEndian>;
 
 /// Whether a mangled name says nothing but that the function is a closure.
 pub(crate) fn is_unnumbered(mangled: &str) -> bool {

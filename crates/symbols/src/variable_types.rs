@@ -20,7 +20,7 @@ const DEEPEST: usize = 32;
 /// Fields of one struct, with those of structs in it.
 const MOST_FIELDS: usize = 256;
 
-type Bytewise<'a> = EndianSlice<'a, LittleEndian>;
+pub(crate) type Bytewise<'a> = EndianSlice<'a, LittleEndian>;
 type Entry<'a> = DebuggingInformationEntry<Bytewise<'a>>;
 
 /// What a variable is made of.
