@@ -146,7 +146,10 @@ impl Sleeper {
     fn of(user: u32) -> Sleeper {
         let mut command = Command::new("sh");
         command.args(["-c", "while read line; do /bin/true; done"]).stdin(Stdio::piped());
-        Sleeper(command.uid(user).gid(user).spawn().unwrap())
+        let mut sleeper = Sleeper(command.uid(user).gid(user).spawn().unwrap());
+        // It has mapped its own code by then.
+        sleeper.start_a_program();
+        sleeper
     }
 
     fn pid(&self) -> u64 {
