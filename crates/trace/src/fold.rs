@@ -14,8 +14,8 @@
 //! A procedure without a name (`cc1+0x81e250`, in a stripped file) belongs to its nearest caller with a name in the same file, where
 //! there is one.
 //!
-//! Procedures of CPython, of the modules in C that come with it, and of the libraries that these call belong to the function of Python
-//! that they work for, where that has a name; functions of Python's own library to the function of the program that called them.
+//! Procedures of CPython, of modules in C that come with it or as a package, and of the libraries that these call belong to the function of
+//! Python that they work for, where that has a name; functions of Python's own library to the function of the program that called them.
 //!
 //! A procedure that a compiler inlined into two or more others is a helper: it is folded too, so that its work is divided
 //! among those who use it. So is a closure that was inlined into the procedure that it is written in: it is a part of its text.
@@ -154,7 +154,7 @@ impl Folding {
     }
 
     /// What the folded part of a path does, in words that follow a name (`zeroing pages`): the innermost procedure says it
-    /// that is known for something, else a module that comes with Python, else the outermost one by the library that it is of. `None`
+    /// that is known for something, else a module for Python, else the outermost one by the library that it is of. `None`
     /// where nothing is folded.
     #[must_use]
     pub fn action(&self, paths: &Paths, path: PathId) -> Option<&'static str> {
