@@ -60,6 +60,21 @@ fn what_works_with_a_wanted_lock_is_to_hold_it_shorter() {
     assert!(evidence.contains("holds `table_lock`"), "{evidence}");
 }
 
+/// Three processes do the same, in turn on one processor: without one of them the run is a third shorter.
+#[test]
+fn a_process_is_an_entry_unless_it_is_one_of_several_equal_ones() {
+    let row = |columns: &str| columns.repeat(3);
+    let (a, b, c) = (row("ABCDEF------------"), row("------ABCDEF------"), row("------------ABCDEF"));
+    let mut scene = DrawnRun::of(&format!("cpus 1\np1/a {a}\np2/b {b}\np3/c {c}"));
+    let of_processes = |scene: &DrawnRun| {
+        let list = list_of(scene);
+        list.iter().filter(|(_, found)| matches!(found.subject, FindingSubject::Process(_))).count()
+    };
+    assert_eq!(of_processes(&scene), 3);
+    scene.timelines.program.processes.iter_mut().for_each(|process| process.name = "worker".to_owned());
+    assert_eq!(of_processes(&scene), 0);
+}
+
 #[test]
 fn a_lock_that_threads_tell_of_is_explained_by_its_holds() {
     // 31 of 32 columns held, by 9 acquisitions, 6 of which found it taken.

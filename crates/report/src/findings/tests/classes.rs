@@ -1,11 +1,12 @@
 //! The headline of each class of program is the one that an engineer would give, and changes and guidance go with it.
 
+use longpole_event::MachineId;
 use longpole_metrics::By;
 
 use crate::findings::finding::{Advice, FindingBasis};
 use crate::findings::{Findings, RankedWork, Ranking, Sentence, Verdict, procedure_answer};
 use crate::fixture::{BARRIER, CROWDED, DrawnRun, LOCK_HOG, SERIAL_THEN_PARALLEL, SPINNER, WAITING};
-use crate::input::ReportOptions;
+use crate::input::{IdleProcessor, ReportOptions};
 use crate::view::View;
 
 /// What is said of a run.
@@ -109,6 +110,25 @@ fn an_idle_server_is_told_by_its_workers_and_not_by_the_thread_that_looks_after_
 #[test]
 fn a_crowded_program_is_bound_by_the_processors() {
     assert_said(CROWDED, "The long pole: CPU time.", Some(Advice::Shorten), Ranking::Profile);
+}
+
+/// Two of three threads could always run, and a processor was idle now and then by the kernel's account: who was woken had to wait until
+/// that had woken, too.
+#[test]
+fn time_in_which_a_processor_is_idle_is_not_bound_by_the_processors() {
+    let row = |columns: &str| columns.repeat(4);
+    let (a, b, c) = (row("GGGGGGGGGG----------"), row("GGGGGG----GGGGGGGGGG"), row("----------GGGGGG----"));
+    let mut scene = DrawnRun::of(&format!("cpus 2\nG = worker:3 > grind:9\na {a}\nb {b}\nc {c}"));
+    let crowded = "For 100 % of the run at least as many threads could run as there are CPUs";
+    assert!(said(&scene).headline.contains(crowded), "{}", said(&scene).headline);
+    let idle = |(processor, seconds)| IdleProcessor { machine: MachineId(0), processor, seconds };
+    let of_account = |seconds| [(0, 0.0), (1, seconds)].map(idle).to_vec();
+    // Of 800 ms; 20 ms are as much as the account may be off.
+    scene.outside_answers.idle_processors = of_account(0.100);
+    let crowded = "For 90 % of the run at least as many threads could run as there are CPUs";
+    assert!(said(&scene).headline.contains(crowded), "{}", said(&scene).headline);
+    scene.outside_answers.idle_processors = of_account(0.180);
+    assert!(said(&scene).headline.starts_with("The long pole: `grind`"), "{}", said(&scene).headline);
 }
 
 #[test]
