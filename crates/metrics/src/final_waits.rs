@@ -133,15 +133,13 @@ impl<'a> FinalWaits<'a> {
 
 /// By path: whether it does not say where in the program a thread is.
 fn are_unknown(paths: &Paths) -> Vec<bool> {
-    let procedures = paths.procedures().iter();
-    let unnamed: Vec<bool> = procedures.map(|procedure| procedure.name.starts_with('[')).collect();
-    let mut unknown = Vec::with_capacity(paths.len());
-    let mut dies: Vec<bool> = Vec::with_capacity(paths.len());
-    for path in (0..paths.len() as u32).map(PathId) {
-        let place = paths.innermost(path).map(|place| place.procedure);
-        let within = paths.caller(path).is_some_and(|caller| dies[caller.0 as usize]);
-        dies.push(within || place.is_some_and(|id| is_death(paths.procedure_named_by(id))));
-        unknown.push(dies[path.0 as usize] || place.is_none_or(|id| unnamed[id.0 as usize]));
+    let of_all =
+        |is_it: fn(&Procedure) -> bool| -> Vec<bool> { paths.procedures().iter().map(is_it).collect() };
+    let (unnamed, deaths) = (of_all(|procedure| procedure.name.starts_with('[')), of_all(is_death));
+    let mut unknown = paths.leads_through(|procedure| deaths[procedure.0 as usize]);
+    for (index, is_unknown) in unknown.iter_mut().enumerate() {
+        let place = paths.innermost(PathId(index as u32));
+        *is_unknown |= place.is_none_or(|place| unnamed[place.procedure.0 as usize]);
     }
     unknown
 }

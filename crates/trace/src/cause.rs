@@ -140,11 +140,15 @@ pub(crate) mod futex {
         Some(call.arguments[0]).filter(|&address| is_futex && address != 0)
     }
 
+    /// The word's number in all processes that share it; `None` of another one.
+    pub(crate) fn shared(call: &CallDefinition) -> Option<u64> {
+        Some(call.arguments[2]).filter(|_| call.file != FileKind::None && word(call).is_some())
+    }
+
     /// Whether the word is a thread's id. glibc joins by waiting on it, and the kernel clears it and wakes as a
-    /// shared futex; all its other waits with this operation are private.
+    /// shared futex; its other waits with this operation are private, or for words that processes share.
     pub(crate) fn is_join(call: &CallDefinition) -> bool {
-        let is_shared = call.file != FileKind::None;
-        call.number == 202 && call.arguments[1] == WAIT_BITSET_CLOCK_REALTIME_SHARED && !is_shared
+        call.number == 202 && call.arguments[1] == WAIT_BITSET_CLOCK_REALTIME_SHARED && shared(call).is_none()
     }
 
     /// What the operation alone says of the word's use.

@@ -294,6 +294,18 @@ impl Paths {
         std::iter::successors(Some(path), |&path| self.caller(path)).filter_map(|path| self.innermost(path))
     }
 
+    /// By path: whether it leads through such a procedure.
+    #[must_use]
+    pub fn leads_through(&self, is_it: impl Fn(ProcedureId) -> bool) -> Vec<bool> {
+        let mut leads: Vec<bool> = Vec::with_capacity(self.len());
+        // A path leads on from its caller, which has the smaller id.
+        for path in (0..self.len()).map(|index| PathId(index as u32)) {
+            let is_own = self.innermost(path).is_some_and(|place| is_it(place.procedure));
+            leads.push(is_own || self.caller(path).is_some_and(|caller| leads[caller.0 as usize]));
+        }
+        leads
+    }
+
     /// All places, by id.
     #[must_use]
     pub fn all_places(&self) -> &[CodePlace] {

@@ -380,14 +380,7 @@ pub fn span_of<T: Timelines>(
     timelines: &T,
     procedure: ProcedureId,
 ) -> Result<Option<(Time, Time)>, T::Error> {
-    let paths = timelines.paths();
-    // A path leads on from its caller, which has the smaller id.
-    let mut passes = vec![false; paths.len()];
-    for index in 1..passes.len() {
-        let path = PathId(u32::try_from(index).expect("fewer than 2^32 paths"));
-        let is_own = paths.innermost(path).is_some_and(|place| place.procedure == procedure);
-        passes[index] = is_own || paths.caller(path).is_some_and(|caller| passes[caller.0 as usize]);
-    }
+    let passes = timelines.paths().leads_through(|of_path| of_path == procedure);
     let mut span: Option<(Time, Time)> = None;
     timelines.for_each(&mut |item| {
         if let ItemKind::Observe { path, .. } = item.what

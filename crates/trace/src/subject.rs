@@ -122,9 +122,10 @@ fn by_cause(cause: Cause) -> Option<ObjectKind> {
 /// The futex that tells the object, at the first of its two words where it has two.
 fn word(kind: ObjectKind, call: Option<&CallDefinition>, hints: StackHints) -> SubjectIdentity {
     const PAIR_BYTES: u64 = 8;
-    let shared = call.filter(|call| call.file != FileKind::None).map(|call| call.arguments[2]);
     match call.and_then(futex::word) {
-        Some(address) if let Some(number) = shared => SubjectIdentity::Shared(address, number),
+        Some(address) if let Some(number) = call.and_then(futex::shared) => {
+            SubjectIdentity::Shared(address, number)
+        }
         Some(_) if hints.is_per_thread => SubjectIdentity::Place,
         Some(address) if hints.paired == Some(kind) => SubjectIdentity::Word(address & !(PAIR_BYTES - 1)),
         Some(address) => SubjectIdentity::Word(address),

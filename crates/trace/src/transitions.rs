@@ -30,7 +30,7 @@ use longpole_event::{
 use rustc_hash::FxHashMap;
 
 use crate::bursts::Burst;
-use crate::cause::{cause, is_yield};
+use crate::cause::{cause, futex, is_yield};
 use crate::conditions::Monitors;
 use crate::connections::{CarriedStreams, CarriedWakes};
 use crate::dependences::LogDependences;
@@ -381,7 +381,9 @@ impl<'a> Transitions<'a> {
             return;
         }
         let hints = stacks.hints(stack);
-        self.tell_shared(thread, (blocking, call, hints), observer);
+        if call.is_some_and(|call| futex::shared(call).is_some()) {
+            self.tell_shared(thread, (blocking, call, hints), observer);
+        }
         if self.is_told_inside(thread, (blocking, call, stack)) {
             self.block_inside(thread, time, stack, observer);
             return;

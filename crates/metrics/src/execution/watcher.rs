@@ -37,13 +37,7 @@ impl Watcher {
         if !looks.contains(&true) {
             return Watcher::default();
         }
-        let mut is_its: Vec<bool> = Vec::with_capacity(paths.len());
-        for path in (0..paths.len() as u32).map(PathId) {
-            let is_within = paths.caller(path).is_some_and(|caller| is_its[caller.0 as usize]);
-            is_its.push(
-                is_within || paths.innermost(path).is_some_and(|place| looks[place.procedure.0 as usize]),
-            );
-        }
+        let is_its = paths.leads_through(|procedure| looks[procedure.0 as usize]);
         let threads = program.threads.len();
         Watcher { is_only_watching, after_limit: vec![false; threads], is_its, seen: vec![(0, 0); threads] }
     }
