@@ -155,7 +155,7 @@ fn a_lock_in_memory_that_processes_share_is_one() {
     or_skip!(Collector::Bpf.permitted());
     let program = session.build("shared_table.c", &["-pthread"]).unwrap();
     let recording = session.record_with(&["--quiet", "--collector", "bpf"], &program);
-    let mutex = only_mutex(&recording);
+    let mutex = only(&recording, "mutex");
     let name = mutex["object"].as_str().unwrap();
     assert!(name.starts_with("mutex in main (shared_table.c:"), "{name}");
 
@@ -168,15 +168,15 @@ fn a_lock_in_memory_that_processes_share_is_one() {
     assert!((low - ROOM..high + ROOM).contains(&truth), "{low} to {high} s; in truth {truth}");
 
     let told = session.record_with(&["--quiet", "--collector", "bpf", "--locks"], &program);
-    assert_eq!(only_mutex(&told)["acquisitions"], 40);
+    assert_eq!(only(&told, "mutex")["acquisitions"], 40);
 }
 
-/// The row of the only mutex.
-fn only_mutex(recording: &Recording) -> serde_json::Map<String, serde_json::Value> {
+/// The row of the only object of this kind; rows of one name are one.
+fn only(recording: &Recording, kind: &str) -> serde_json::Map<String, serde_json::Value> {
     let objects = recording.report("objects", "object");
-    let mutexes: Vec<_> = objects.rows().filter(|row| row["kind"] == "mutex").collect();
-    assert!(mutexes.len() == 1 && mutexes[0]["objects"] == 1, "{mutexes:#?}");
-    mutexes[0].clone()
+    let of_kind: Vec<_> = objects.rows().filter(|row| row["kind"] == kind).collect();
+    assert!(of_kind.len() == 1 && of_kind[0]["objects"] == 1, "{of_kind:#?}");
+    of_kind[0].clone()
 }
 
 #[test]
@@ -212,8 +212,5 @@ fn a_queue_of_messages_is_one_for_all_processes_that_open_it() {
     let program = or_skip!(session.build("message_queue.c", &["-lrt"]));
     let recording = or_skip!(session.record(Collector::Bpf, &[&program]));
     assert!(recording.run.status.success(), "{}", recording.run.stderr);
-    let objects = recording.report("objects", "object");
-    let queues: Vec<_> = objects.rows().filter(|row| row["kind"] == "channel").collect();
-    assert!(queues.len() == 1 && queues[0]["objects"] == 1, "{queues:#?}");
-    assert_eq!(queues[0]["object"], "channel jobs");
+    assert_eq!(only(&recording, "channel")["object"], "channel jobs");
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::ops::RangeInclusive;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -459,6 +460,18 @@ fn go_procedures_have_names() {
     assert!(gain > 0.15 * elapsed, "without main.hogTable {gain:.2} of {elapsed:.2} s less");
 }
 
+/// What leaving a procedure out gains, percent of the elapsed time: by one execution, and the range, with its error and so many points more.
+fn gain_without(recording: &Recording, procedure: &str, more: f64) -> (f64, RangeInclusive<f64>) {
+    let what_if = recording.what_if(&[&format!("{procedure}=0")]);
+    let row = what_if.rows().find(|row| row["section"] == "change").expect("the change has a row");
+    let of = |key: &str| row.get(key).and_then(serde_json::Value::as_f64);
+    let gain = of("elapsed_gain_percent").expect("a number");
+    let error = of("elapsed_error_percent").unwrap_or(0.0) + more;
+    let low = of("gain_low_percent").unwrap_or(gain).min(gain - error);
+    let high = of("gain_high_percent").unwrap_or(gain).max(gain + error);
+    (gain, low..=high)
+}
+
 /// What leaving a procedure of a Go program out gains, by what-if's range and by the program run anew.
 #[test]
 fn a_go_program_that_collects_garbage_is_predicted() {
@@ -476,19 +489,13 @@ fn a_go_program_that_collects_garbage_is_predicted() {
     let mut told = Vec::new();
     for _ in 0..ATTEMPTS {
         let recording = or_skip!(session.record(Collector::Bpf, &[&program]));
-        let what_if = recording.what_if(&["main.score=0"]);
-        let row = what_if.rows().find(|row| row["section"] == "change").expect("the change has a row");
-        let of = |key: &str| row.get(key).and_then(serde_json::Value::as_f64);
-        let gain = of("elapsed_gain_percent").expect("a number");
-        let error = of("elapsed_error_percent").unwrap_or(0.0) + CLOSE;
-        let low = of("gain_low_percent").unwrap_or(gain).min(gain - error);
-        let high = of("gain_high_percent").unwrap_or(gain).max(gain + error);
+        let (gain, range) = gain_without(&recording, "main.score", CLOSE);
         let truth = 100.0 * (1.0 - seconds("score") / seconds(""));
         // A run that ends with the thread that sleeps and looks gains next to nothing.
-        if (low..=high).contains(&truth) && gain > 20.0 {
+        if range.contains(&truth) && gain > 20.0 {
             return;
         }
-        told.push(format!("{low:.0} to {high:.0}, {gain:.0}; in truth {truth:.0} %"));
+        told.push(format!("{range:.0?}, {gain:.0}; in truth {truth:.0} %"));
     }
     panic!("{told:?}");
 }
@@ -505,19 +512,11 @@ fn a_java_program_with_a_lock_is_predicted() {
     let compiled = session.run(Command::new(or_skip!(find("javac"))).arg("Ledger.java"));
     assert!(compiled.status.success(), "{}", compiled.stderr);
     let java = or_skip!(find("java"));
-    let truth = 1.0
-        - session.least_seconds(&java, &["-Dleave.out=weigh", "Ledger"])
-            / session.least_seconds(&java, &["Ledger"]);
+    let without = session.least_seconds(&java, &["-Dleave.out=weigh", "Ledger"]);
+    let truth = 100.0 * (1.0 - without / session.least_seconds(&java, &["Ledger"]));
     let recording = or_skip!(record(&session, &[&["java"], &MAP[..], &["Ledger"]].concat()));
-    let what_if = recording.what_if(&["double Ledger.weigh(double)=0"]);
-    let row = what_if.rows().find(|row| row["section"] == "change").expect("the change has a row");
-    let of = |key: &str| row.get(key).and_then(serde_json::Value::as_f64);
-    let gain = of("elapsed_gain_percent").expect("a number");
-    let error = of("elapsed_error_percent").unwrap_or(0.0) + CLOSE;
-    let low = of("gain_low_percent").unwrap_or(gain).min(gain - error);
-    let high = of("gain_high_percent").unwrap_or(gain).max(gain + error);
-    let told = format!("{low:.0} to {high:.0}, {gain:.0}; in truth {:.0} %", 100.0 * truth);
-    assert!(gain > 40.0 && (low..=high).contains(&(100.0 * truth)), "{told}");
+    let (gain, range) = gain_without(&recording, "double Ledger.weigh(double)", CLOSE);
+    assert!(gain > 40.0 && range.contains(&truth), "{range:.0?}, {gain:.0}; in truth {truth:.0} %");
     let objects = recording.report("objects", "object");
     let is_lock = |row: &serde_json::Map<String, serde_json::Value>| {
         row["kind"] == "mutex" && row["object"].as_str().is_some_and(|name| name.contains("Ledger.enter"))
