@@ -71,7 +71,7 @@ thresholds! {
     PROCESS = 10.0 "%": "Part of the CPU time from which on a process is a finding.";
     WHOLE_RUN = 98.0 "%": "Part of the CPU time from which on a process is as good as the program.";
     ONE_PROCEDURE = 80.0 "%": "Part of a process's work from which on a procedure stands for it.";
-    EQUAL_PROCESS = 50.0 "%": "CPU time of another process of the same name, of its own, from which on a process is one of several workers.";
+    EQUAL_PROCESS = 50.0 "%": "CPU time of another process of the same name, as a part of its own, from which on a process is one of several equal workers.";
     MOSTLY_FOLDED = 50.0 "%": "Part of a procedure's work in what is folded into it from which on it is named after that.";
     MENTIONED = 10.0 "%": "Part of a procedure's work from which on what is folded into it, or a caller, is mentioned.";
     KERNEL = 30.0 "%": "Part of the CPU time in the kernel from which on inclusive columns are recommended.";
