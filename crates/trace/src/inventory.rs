@@ -178,6 +178,7 @@ impl Inventory {
             EventKind::Rank { rank } => thread.rank = Some(rank),
             EventKind::Exit => {
                 thread.end = thread.end.or(Some(event.time));
+                thread.sleeps.end(event.time);
                 thread.known.stopped = thread.sleeps.stopped();
                 let stop = thread.sleeps.possible_stop(event.thread);
                 self.possible_stops.extend(stop);

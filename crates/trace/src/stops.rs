@@ -5,8 +5,14 @@
 //!   B   . sleep . sleep . sleep . sleep ........... end   B would have slept on and on
 //! ```
 //! The flag is an access to memory that no collector sees. It is known by what follows: a thread that has slept at one place
-//! [`LOOKS`] times or more is joined in such a sleep, and sleeps nowhere twice from then on. The sleep in which it was joined then
-//! depends on the one that joins it.
+//! [`LOOKS`] times or more is joined in such a sleep, sleeps nowhere twice from then on, and works no longer than between two waits before.
+//! The sleep in which it was joined then depends on the one that joins it. Who works for longer may as well have waited for a lock by
+//! trying it again and again, which it has got now.
+//!
+//! ```text
+//!   A   has the lock ========= join .................................   A came to its join
+//!   B   try . sleep . try . sleep . has the lock =========== end        B had not finished
+//! ```
 //!
 //! Threads of Python and Java wait for the end of another one by a lock or a condition that it lets go of as its last act: that is no join in
 //! the log. Who is let go of so, and began to wait in the last sleep, may have told the thread to end.
@@ -20,6 +26,8 @@ use longpole_event::{StackId, ThreadId, Time, Waker};
 
 /// Sleeps at one place from which on they are a loop.
 const LOOKS: u32 = 4;
+/// How long the end of a thread takes, nanoseconds: it may have had no round that takes longer.
+const END: u64 = 1_000_000;
 /// Places of which sleeps are counted, per thread.
 const MOST_PLACES: usize = 8;
 
@@ -45,6 +53,10 @@ pub(crate) struct Sleeps {
     waits_at: Option<(StackId, Time)>,
     last: Option<LastSleep>,
     joined: Option<JoinedSleep>,
+    /// Since when it waits for nothing; `None` before its first wait.
+    awake_since: Option<Time>,
+    /// How long it was so at most, nanoseconds.
+    longest_awake: u64,
 }
 
 /// The last sleep that is over.
@@ -66,6 +78,9 @@ struct JoinedSleep {
     woken: Option<Time>,
     /// Whether it is one of many at that place.
     is_in_loop: bool,
+    /// How long it waited for nothing since, nanoseconds, and at most between two waits before.
+    awake: u64,
+    longest_awake: u64,
     /// Where it has slept since.
     later: Vec<StackId>,
 }
@@ -74,10 +89,22 @@ impl Sleeps {
     /// The thread waits there.
     pub(crate) fn wait(&mut self, place: StackId, since: Time) {
         self.waits_at = Some((place, since));
+        self.sleep_again(since);
+    }
+
+    /// Waits for nothing no longer.
+    fn sleep_again(&mut self, time: Time) {
+        let Some(since) = self.awake_since.take() else { return };
+        let awake = time.since(since);
+        self.longest_awake = self.longest_awake.max(awake);
+        if let Some(joined) = self.joined.as_mut().filter(|joined| joined.woken.is_some()) {
+            joined.awake += awake;
+        }
     }
 
     /// Its wait is over.
     pub(crate) fn wake(&mut self, waker: Waker, time: Time) {
+        self.awake_since = Some(time);
         if matches!(waker, Waker::Thread(_)) {
             // Its end was not its next act.
             self.joined.take_if(|joined| joined.wake.is_none());
@@ -104,8 +131,16 @@ impl Sleeps {
     pub(crate) fn join(&mut self, wakes: u64, joiner: ThreadId, told: Time) {
         let Some((place, _)) = self.waits_at else { return };
         let Some(&(_, count)) = self.slept.iter().find(|&&(at, _)| at == place) else { return };
-        let (wake, is_in_loop) = (Some(wakes), count >= LOOKS);
-        self.joined = Some(JoinedSleep { wake, joiner, told, woken: None, is_in_loop, later: Vec::new() });
+        self.joined = Some(JoinedSleep {
+            wake: Some(wakes),
+            joiner,
+            told,
+            woken: None,
+            is_in_loop: count >= LOOKS,
+            awake: 0,
+            longest_awake: self.longest_awake,
+            later: Vec::new(),
+        });
     }
 
     /// It wakes a thread that has waited since then.
@@ -120,20 +155,34 @@ impl Sleeps {
             told,
             woken: Some(woken),
             is_in_loop: false,
+            awake: 0,
+            longest_awake: self.longest_awake,
             later: vec![place],
         });
     }
 
+    /// It ends.
+    pub(crate) fn end(&mut self, time: Time) {
+        self.sleep_again(time);
+    }
+
     /// Of a thread that ends: the number, from 0, of the wake that ended the sleep in which it was told to.
     pub(crate) fn stopped(&self) -> Option<u64> {
-        self.joined.as_ref().filter(|joined| joined.is_in_loop)?.wake
+        self.joined.as_ref().filter(|joined| joined.was_told())?.wake
     }
 
     /// Of a thread that ends: that it may have been told to.
     pub(crate) fn possible_stop(&self, thread: ThreadId) -> Option<PossibleStop> {
         let &JoinedSleep { joiner, told, woken, .. } =
-            self.joined.as_ref().filter(|joined| !joined.is_in_loop)?;
+            self.joined.as_ref().filter(|joined| !joined.was_told())?;
         Some(PossibleStop { thread, joiner, told, woken: woken? })
+    }
+}
+
+impl JoinedSleep {
+    /// Whether nothing else explains that it slept no more. It may end a little later than it slept again.
+    fn was_told(&self) -> bool {
+        self.is_in_loop && self.awake <= self.longest_awake.max(END)
     }
 }
 
@@ -175,6 +224,17 @@ mod tests {
         for (before, later) in [(6, &[7, 7][..]), (6, &[8, 8]), (LOOKS - 1, &[])] {
             assert_eq!(stopped(before, later), None, "{before} {later:?}");
         }
+    }
+
+    #[test]
+    fn one_that_works_for_longer_than_ever_between_its_looks_may_have_waited_for_a_lock() {
+        let told = |works: u64| {
+            let mut sleeps = joined(6, &[]);
+            sleeps.end(Time::from_nanoseconds(8 + works));
+            (sleeps.stopped(), sleeps.possible_stop(ThreadId(0)).is_some())
+        };
+        assert_eq!(told(END), (Some(6), false));
+        assert_eq!(told(END + 1), (None, true));
     }
 
     #[test]
