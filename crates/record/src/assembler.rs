@@ -11,6 +11,8 @@ mod announcements;
 mod children;
 mod owners;
 
+use std::collections::VecDeque;
+
 use longpole_event::{
     Blocking, CallDefinition, CallId, Event, EventKind, LossKind, ProcessDefinition, ProcessId, StackId,
     TextId, ThreadDefinition, ThreadId, Time, Waker,
@@ -96,6 +98,8 @@ pub struct Assembler {
     definitions: Definitions,
     primitives: announcements::DefinedPrimitives,
     children: Children,
+    /// What looks at locks told, in order of time, that is not written down yet.
+    seen_owners: VecDeque<owners::SeenOwner>,
     assembled: Assembled,
     last: Time,
 }
@@ -113,6 +117,7 @@ impl Assembler {
             definitions: Definitions::default(),
             primitives: announcements::DefinedPrimitives::default(),
             children: Children::default(),
+            seen_owners: VecDeque::new(),
             assembled: Assembled::default(),
             last: Time::ZERO,
         }
@@ -178,6 +183,9 @@ impl Assembler {
     /// [`longpole_recording::Error::Io`].
     pub fn push(&mut self, event: RawEvent) -> Result<()> {
         let RawEvent { time, cpu, kind } = event;
+        if self.seen_owners.front().is_some_and(|seen| seen.time <= time) {
+            self.tell_owners(time)?;
+        }
         let at = TimeAndCpu { time, cpu };
         self.last = self.last.max(time);
         match kind {
@@ -257,6 +265,7 @@ impl Assembler {
     /// # Errors
     /// [`longpole_recording::Error::Io`]; what was pushed before is named by [`Assembler::frames_to_name`].
     pub fn finish(mut self) -> Result<FramesToName> {
+        self.tell_owners(Time::from_nanoseconds(u64::MAX))?;
         self.end_all()?;
         Ok(self.frames_to_name())
     }

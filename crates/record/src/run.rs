@@ -251,20 +251,13 @@ impl RecordingRun {
         let is_late = is_late || now().since(time) > LATE_NANOSECONDS;
         if !is_late && time.since(self.last_look) >= BETWEEN_LOOKS {
             self.last_look = time;
-            self.look_at_owners(reached, false);
+            self.assembler.look_at_owners(now(), false);
         }
         if time.since(self.last_flush) >= FLUSH_NANOSECONDS {
             self.last_flush = time;
             if let Err(error) = self.assembler.flush() {
                 self.give_up(describe(&error));
             }
-        }
-    }
-
-    /// Who holds the locks that threads wait for. Events are assembled up to a little before `time`.
-    fn look_at_owners(&mut self, time: Time, all: bool) {
-        if let Err(error) = self.assembler.look_at_owners(time, all) {
-            self.give_up(describe(&error));
         }
     }
 
@@ -343,7 +336,7 @@ impl RecordingRun {
         if self.failure.is_none() {
             self.drain_the_rest();
             // What has ended meanwhile is not there to be looked at.
-            self.look_at_owners(end, true);
+            self.assembler.look_at_owners(end, true);
         }
         let status = if self.is_launched() && !self.goes_on { self.child.wait().ok() } else { None };
         let others = self.assembler.living();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use longpole_trace::Cause;
 
-use crate::support::{Collector, Recording, Session, or_skip};
+use crate::support::{Collector, Recording, Session, assert_laws, or_skip};
 
 /// Kind and name of an object that a program waits for.
 type Expected = (&'static str, &'static str);
@@ -213,4 +213,17 @@ fn a_queue_of_messages_is_one_for_all_processes_that_open_it() {
     let recording = or_skip!(session.record(Collector::Bpf, &[&program]));
     assert!(recording.run.status.success(), "{}", recording.run.stderr);
     assert_eq!(only(&recording, "channel")["object"], "channel jobs");
+}
+
+/// The recorder looks at the lock of a long wait by itself; what it finds comes after the events before.
+#[test]
+fn looks_at_the_owner_of_a_lock_leave_the_order_of_events_as_it_is() {
+    let session = Session::start();
+    let program = session.build("long_device.c", &["-pthread"]).unwrap();
+    for collector in [Collector::Bpf, Collector::Process] {
+        let recording = or_skip!(session.record(collector, &[&program]));
+        assert!(recording.run.status.success(), "{}", recording.run.stderr);
+        assert_laws(&recording);
+        recording.waits().assert_seconds("a user waits", 0.35, 2.5, |wait| wait.cause == Cause::Lock);
+    }
 }

@@ -108,7 +108,7 @@ impl Recorded {
         self.events.iter().map(count).sum()
     }
 
-    /// Nanoseconds that threads of that name had a processor.
+    /// Nanoseconds that threads of that name had a processor, to the last event.
     pub fn running(&self, name: &str) -> u64 {
         let mut total = 0;
         for index in 0..self.tables.threads.len() {
@@ -124,6 +124,8 @@ impl Recorded {
                     _ => {}
                 }
             }
+            let end = self.events.iter().map(|event| event.time).max();
+            total += since.zip(end).map_or(0, |(since, end)| end.since(since));
         }
         total
     }

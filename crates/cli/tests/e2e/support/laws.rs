@@ -12,6 +12,13 @@ pub fn assert_laws(recording: &Recording) {
     assert_normalised_time(recording);
     assert_gains(recording);
     assert_explanations(recording);
+    assert_order(recording);
+}
+
+/// What is written down later than something that happened after it stands at that one's time, which moves states.
+fn assert_order(recording: &Recording) {
+    let disordered = recording.report("evidence", "procedure").sum("name", "disordered", "count");
+    assert!(disordered == 0.0, "{disordered} events are out of order");
 }
 
 /// Normalised processor time of all threads is the time in which any was busy (metrics.md §3).
