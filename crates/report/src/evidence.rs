@@ -352,13 +352,20 @@ fn warn_of_losses(evidence: &Evidence, warnings: &mut Vec<String>) {
             percent_text(share)
         ));
     }
-    let share = percent(evidence.contradictions as f64, evidence.events as f64);
-    if share >= LOSSES {
-        let count = count_of(evidence.contradictions, "event");
-        warnings.push(format!(
-            "{count} contradict those before them ({}): some were lost uncounted",
-            percent_text(share)
-        ));
+    let odd = [
+        (evidence.contradictions, "contradict those before them", "some were lost uncounted"),
+        (
+            evidence.disordered,
+            "came after later ones",
+            "they stand at those ones' time, and times around them are wrong",
+        ),
+    ];
+    for (count, what, follows) in odd {
+        let share = percent(count as f64, evidence.events as f64);
+        if share >= LOSSES {
+            let count = count_of(count, "event");
+            warnings.push(format!("{count} {what} ({}): {follows}", percent_text(share)));
+        }
     }
 }
 
