@@ -44,7 +44,9 @@ impl StackHints {
     /// Takes in the hints of the waiting frames, innermost first.
     pub(crate) fn add(&mut self, hint: Hint) {
         let told = match hint {
-            Hint::Object(kind) | Hint::Paired(kind) => FrameCause { cause: kind.cause(), kind: Some(kind) },
+            Hint::Object(kind) | Hint::Paired(kind) | Hint::PerThreadObject(kind) => {
+                FrameCause { cause: kind.cause(), kind: Some(kind) }
+            }
             Hint::Cause(cause) => FrameCause { cause, kind: None },
             Hint::PerThread => {
                 self.is_per_thread = true;
@@ -55,7 +57,8 @@ impl StackHints {
         if let Hint::Paired(kind) = hint {
             self.paired = Some(kind);
         }
-        self.is_per_thread |= told.kind == Some(ObjectKind::Parker);
+        self.is_per_thread |=
+            told.kind == Some(ObjectKind::Parker) || matches!(hint, Hint::PerThreadObject(_));
         self.innermost = self.innermost.or(Some(told));
         self.outermost = Some(told);
     }

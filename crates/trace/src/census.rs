@@ -18,7 +18,7 @@ use crate::objects::{Object, ObjectId, ObjectKind, Objects, Signals};
 use crate::paths::{PathId, Paths, PlaceId, Procedure};
 use crate::primitives::KnownPrimitive;
 use crate::shared_words::SharedWords;
-use crate::waiting_frames::hint;
+use crate::waiting_frames::hint_of;
 
 /// What tells one object from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -325,7 +325,7 @@ fn site(path: PathId, paths: &Paths) -> Option<PlaceId> {
         outwards.take_while(|&path| path != Paths::ROOT).find(|&path| {
             let procedure = paths.innermost(path).map(|place| paths.procedure_named_by(place.procedure));
             procedure.is_some_and(|procedure| {
-                let waits = || hint(&procedure.name, &procedure.module).is_some();
+                let waits = || hint_of(procedure).is_some();
                 is_own(procedure) && !is_standard_library(&procedure.file) && !waits()
             })
         })

@@ -23,7 +23,7 @@ use crate::objects::ObjectKind;
 use crate::paths::{CodePlace, Paths, PlaceId};
 use crate::primitives::LogPrimitives;
 use crate::program::Program;
-use crate::waiting_frames::hint;
+use crate::waiting_frames::hint_of;
 
 /// Processes that one name lists at most.
 const MOST_ENDS: usize = 3;
@@ -173,7 +173,7 @@ fn by_site(kind: ObjectKind, sites: &FxHashMap<PlaceId, u64>, paths: &Paths) -> 
         if procedure.name.starts_with("runtime.") {
             return (Rank::Library, format!("{} of Go's runtime", what(kind)));
         }
-        if hint(&procedure.name, &procedure.module).is_some() {
+        if hint_of(procedure).is_some() {
             return (Rank::Library, format!("{} of {}", what(kind), procedure.module));
         }
         let file = procedure.file.rsplit('/').next().unwrap_or_default();

@@ -17,6 +17,9 @@ use rustc_hash::FxHashMap;
 use crate::object_names::WordNames;
 use crate::objects::ObjectKind;
 
+/// Variables in which CPython keeps its lock: since 3.7, and before.
+const INTERPRETER_LOCKS: [&str; 2] = ["_PyRuntime", "gil_cond"];
+
 /// A primitive; its process is one of the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KnownPrimitive {
@@ -74,7 +77,7 @@ impl LogPrimitives {
     /// Finds the locks of interpreters: CPython keeps its own, and no other lock for which threads wait, in one variable.
     fn know_interpreter_locks(&mut self, words: &WordNames) {
         for (&(process, word), variable) in &words.variables {
-            if variable.name == "_PyRuntime" {
+            if INTERPRETER_LOCKS.contains(&variable.name.as_str()) {
                 let address = word - variable.offset;
                 let known = KnownPrimitive {
                     process,

@@ -13,7 +13,9 @@ use crate::cause::{StackHints, by_kernel_procedure, is_kernel_write};
 use crate::naming::FrameNames;
 use crate::paths::{CodePlace, PathId, Paths, PlaceId, Procedure, ProcedureId};
 use crate::state::Cause;
-use crate::waiting_frames::{Hint, hint, is_message_library, is_runtime_module, openmp_hint, writes_lock};
+use crate::waiting_frames::{
+    Hint, hint_of, is_message_library, is_runtime_module, openmp_hint, own_hint, writes_lock,
+};
 
 /// How much of a stack is part of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -172,6 +174,8 @@ impl StackTable {
         let mut node = Some(stack);
         // The outermost procedure so far that only keeps a thread for later.
         let mut pool = None;
+        // The innermost procedure of Python's interpreter that a wait for one of its locks goes through.
+        let mut interpreter = None;
         while let Some(current) = node {
             let (caller, frame) = self.nodes[current.index()];
             if self.names.is_kernel(frame) {
@@ -188,20 +192,24 @@ impl StackTable {
                 match table.hint(place) {
                     // The C library's outermost frames start the program; they are no wait.
                     Some(_) if caller.is_none() && table.starts_thread(place) => {
-                        let (node, dropped) = pool.unwrap_or((current, dropped));
+                        let (node, dropped) = pool.or(interpreter).unwrap_or((current, dropped));
                         return Stripped { node: Some(node), dropped, hints };
                     }
                     Some(hint) => {
                         hints.add(hint);
                         hints.writes_lock |= table.writes_lock(place);
+                        interpreter =
+                            interpreter.or_else(|| table.is_of_python(place).then_some((current, dropped)));
                         pool = if table.keeps_threads(place) { Some((current, dropped)) } else { pool };
                     }
+                    None if interpreter.is_some() && table.is_of_python(place) => {}
                     // Part of the procedure that it is inlined into, and so of the wait if that one is.
                     None if self.names.is_inlined_library(place) && dropped + 1 < places.len() => {}
                     None => {
                         // The innermost procedure's call is what was waited in.
                         let callee = self.names.callee(frame).filter(|_| dropped == 0 && current != stack);
                         callee.and_then(openmp_hint).into_iter().for_each(|hint| hints.add(hint));
+                        table.own_hint(place).into_iter().for_each(|hint| hints.add(hint));
                         hints.polls = self.names.waiting(frame) == BusyWaiting::Spins;
                         return Stripped { node: Some(current), dropped, hints };
                     }
@@ -209,7 +217,11 @@ impl StackTable {
             }
             node = caller;
         }
-        Stripped { node: None, dropped: 0, hints }
+        match interpreter {
+            // No function of Python is known there.
+            Some((node, dropped)) => Stripped { node: Some(node), dropped, hints },
+            None => Stripped { node: None, dropped: 0, hints },
+        }
     }
 
     /// The stack without the innermost frames that are the kernel's or the collector's; a stack of nothing else stays as it is.
@@ -284,6 +296,8 @@ const ASKS: &[&str] = &[
 /// Hints of all places, found once.
 struct HintTable {
     hints: Vec<Option<Hint>>,
+    own_hints: Vec<Option<Hint>>,
+    python: Vec<bool>,
     kernel: Vec<Option<Cause>>,
     kernel_writes: Vec<bool>,
     lock_writes: Vec<bool>,
@@ -296,12 +310,13 @@ struct HintTable {
 impl HintTable {
     fn new(paths: &Paths) -> Self {
         let procedures = paths.procedures();
-        let by_procedure: Vec<_> =
-            procedures.iter().map(|procedure| hint(&procedure.name, &procedure.module)).collect();
+        let by_procedure: Vec<_> = procedures.iter().map(hint_of).collect();
         let kernel: Vec<_> =
             procedures.iter().map(|procedure| by_kernel_procedure(&procedure.name)).collect();
         let mut table = HintTable {
             hints: vec![],
+            own_hints: vec![],
+            python: vec![],
             kernel: vec![],
             kernel_writes: vec![],
             lock_writes: vec![],
@@ -315,6 +330,8 @@ impl HintTable {
             let procedure = &procedures[index];
             let plain = procedure.name.trim_start_matches('_');
             table.hints.push(by_procedure[index]);
+            table.own_hints.push(own_hint(procedure));
+            table.python.push(procedure.comes_with_python() && !procedure.is_function_of_python());
             table.kernel.push(kernel[index]);
             table.kernel_writes.push(is_kernel_write(&procedure.name));
             table.lock_writes.push(writes_lock(&procedure.name));
@@ -330,6 +347,16 @@ impl HintTable {
 
     fn hint(&self, place: PlaceId) -> Option<Hint> {
         self.hints.get(place.0 as usize).copied().flatten()
+    }
+
+    /// What a wait is for that is begun there.
+    fn own_hint(&self, place: PlaceId) -> Option<Hint> {
+        self.own_hints.get(place.0 as usize).copied().flatten()
+    }
+
+    /// Whether it is code of Python's interpreter, or of a module in C that comes with it.
+    fn is_of_python(&self, place: PlaceId) -> bool {
+        self.python.get(place.0 as usize).copied().unwrap_or(false)
     }
 
     fn kernel(&self, place: PlaceId) -> Option<Cause> {

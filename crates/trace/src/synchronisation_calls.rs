@@ -15,7 +15,7 @@ use crate::fold::is_thread_start;
 use crate::library_sources::is_standard_library;
 use crate::objects::ObjectKind;
 use crate::paths::{PathId, Paths, Procedure};
-use crate::waiting_frames::{Hint, hint};
+use crate::waiting_frames::{Hint, hint_of};
 
 /// A call that synchronises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl SynchronisationCalls {
         let procedures = paths.procedures();
         let told = |procedure: &Procedure| {
             let is_passed = procedure.module == "[kernel]" || is_standard_library(&procedure.file);
-            (is_thread_start(procedure), hint(&procedure.name, &procedure.module), is_passed)
+            (is_thread_start(procedure), hint_of(procedure), is_passed)
         };
         // Paths are many times as many.
         let told: Vec<(bool, Option<Hint>, bool)> = procedures.iter().map(told).collect();
@@ -88,7 +88,7 @@ impl PathPart {
     /// The part that goes on into a waiting frame, called from `caller`.
     fn enter(self, hint: Hint, caller: PathId) -> PathPart {
         let kind = match hint {
-            Hint::Object(kind) | Hint::Paired(kind) => Some(kind),
+            Hint::Object(kind) | Hint::Paired(kind) | Hint::PerThreadObject(kind) => Some(kind),
             Hint::Cause(_) | Hint::PerThread | Hint::Inner => None,
         };
         match (self, kind) {

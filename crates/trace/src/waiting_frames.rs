@@ -6,9 +6,17 @@
 //!                 └ charged ┘  └ waiting frames: the outermost one names the kind: mutex
 //! ```
 //! A name is matched as a whole or, with a trailing `*`, by its beginning; names of C libraries are matched
-//! without leading underscores. The tables are data: a runtime is added by adding its lines.
+//! without leading underscores. The tables of names are data.
+
+mod names;
+mod python;
 
 use longpole_symbols::is_openmp;
+
+use names::{
+    BARRIER, C_NAMES, CONDITION, CPP_NAMES, GO_METHODS, GO_NAMES, JAVA_NAMES, RUST_NAMES, SEMAPHORE,
+};
+pub(crate) use python::own_hint;
 
 use crate::objects::ObjectKind;
 use crate::paths::Procedure;
@@ -22,6 +30,8 @@ pub(crate) enum Hint {
     /// The same, and the object has two futexes, side by side at a multiple of eight bytes (glibc's condition
     /// variables and reader-writer locks).
     Paired(ObjectKind),
+    /// The same, and the futex belongs to the thread that waits.
+    PerThreadObject(ObjectKind),
     /// The wait has this cause, and is for no object that is known.
     Cause(Cause),
     /// The futex of the wait belongs to the thread that waits, and the frame does not tell for what.
@@ -74,11 +84,16 @@ pub fn is_message_library(module: &str) -> bool {
     PREFIXES.iter().any(|prefix| module.starts_with(prefix))
 }
 
-/// What the procedure `name` of `module` tells; `None` for a procedure of the program.
-pub(crate) fn hint(name: &str, module: &str) -> Option<Hint> {
-    if module == Procedure::PYTHON {
-        return None;
+/// What the procedure tells; `None` for one of the program.
+pub(crate) fn hint_of(procedure: &Procedure) -> Option<Hint> {
+    if procedure.is_function_of_python() {
+        return python::hint(procedure);
     }
+    hint(&procedure.name, &procedure.module)
+}
+
+/// What the procedure `name` of `module` tells; `None` for a procedure of the program.
+fn hint(name: &str, module: &str) -> Option<Hint> {
     let plain = name.split(['(', '<', '@']).next().unwrap_or(name);
     let c_name = c_name(plain);
     let found = lookup(C_NAMES, c_name)
@@ -158,303 +173,9 @@ fn lookup(table: WaitingFrameTable, name: &str) -> Option<Hint> {
     table.iter().find(|(pattern, _)| matches(pattern)).map(|&(_, hint)| hint)
 }
 
-const INNER: Hint = Hint::Inner;
-const PER_THREAD: Hint = Hint::PerThread;
-const MUTEX: Hint = Hint::Object(ObjectKind::Mutex);
-const RWLOCK: Hint = Hint::Object(ObjectKind::RwLock);
-const RWLOCK_PAIR: Hint = Hint::Paired(ObjectKind::RwLock);
-const ONCE: Hint = Hint::Object(ObjectKind::Once);
-const LOCK: Hint = Hint::Object(ObjectKind::Lock);
-const INTERPRETER_LOCK: Hint = Hint::Object(ObjectKind::InterpreterLock);
-const CONDITION: Hint = Hint::Object(ObjectKind::Condition);
-const CONDITION_PAIR: Hint = Hint::Paired(ObjectKind::Condition);
-const BARRIER: Hint = Hint::Object(ObjectKind::Barrier);
-const JOIN: Hint = Hint::Object(ObjectKind::ThreadEnd);
-const CHILD: Hint = Hint::Object(ObjectKind::ProcessEnd);
-const SEMAPHORE: Hint = Hint::Object(ObjectKind::Semaphore);
-const CHANNEL: Hint = Hint::Object(ObjectKind::Channel);
-const PARK: Hint = Hint::Object(ObjectKind::Parker);
-const POLL: Hint = Hint::Object(ObjectKind::Poll);
-const SLEEP: Hint = Hint::Cause(Cause::Sleep);
-
-/// glibc, musl, libgomp, libomp: names without leading underscores.
-const C_NAMES: WaitingFrameTable = &[
-    ("pthread_mutex_cond_lock*", MUTEX),
-    ("pthread_mutex_*", MUTEX),
-    ("pthread_rwlock_*", RWLOCK_PAIR),
-    ("pthread_spin_*", LOCK),
-    ("pthread_cond_*", CONDITION_PAIR),
-    ("pthread_barrier_*", BARRIER),
-    ("pthread_join", JOIN),
-    ("pthread_timedjoin_np", JOIN),
-    ("pthread_clockjoin*", JOIN),
-    ("pthread_once*", ONCE),
-    ("call_once", ONCE),
-    ("cxa_guard_acquire", ONCE),
-    ("cxa_guard_release", ONCE),
-    ("pthread_create*", INNER),
-    ("lll_mutex_*", MUTEX),
-    ("lll_lock_wait*", LOCK),
-    ("lll_lock_wake*", LOCK),
-    ("mtx_lock", MUTEX),
-    ("mtx_unlock", MUTEX),
-    ("cnd_wait", CONDITION_PAIR),
-    ("thrd_join", JOIN),
-    ("sem_wait*", SEMAPHORE),
-    ("sem_timedwait*", SEMAPHORE),
-    ("sem_clockwait*", SEMAPHORE),
-    ("sem_post*", SEMAPHORE),
-    ("new_sem_*", SEMAPHORE),
-    ("mq_*", CHANNEL),
-    ("futex*", INNER),
-    ("timedwait*", INNER),
-    ("wait4", CHILD),
-    ("waitpid", CHILD),
-    ("waitid", CHILD),
-    ("vfork", CHILD),
-    ("posix_spawn*", CHILD),
-    ("spawni*", CHILD),
-    ("clone*", INNER),
-    ("fork", INNER),
-    ("nanosleep", SLEEP),
-    ("clock_nanosleep*", SLEEP),
-    ("usleep", SLEEP),
-    ("sleep", SLEEP),
-    ("syscall", INNER),
-    ("syscall_cp*", INNER),
-    ("read", INNER),
-    ("write", INNER),
-    ("libc_read", INNER),
-    ("libc_write", INNER),
-    ("poll", INNER),
-    ("epoll_wait", INNER),
-    ("select", INNER),
-    ("gomp_mutex_lock*", MUTEX),
-    ("gomp_ordered_*", CONDITION),
-    ("GOMP_ordered_*", CONDITION),
-    ("gomp_sem_*", SEMAPHORE),
-    ("GOMP_taskwait*", BARRIER),
-    ("GOMP_atomic_*", MUTEX),
-    ("GOMP_critical_*", MUTEX),
-    ("omp_set_lock", MUTEX),
-    ("omp_set_nest_lock", MUTEX),
-    ("omp_unset_lock", MUTEX),
-    ("gomp_*", BARRIER),
-    ("GOMP_barrier", BARRIER),
-    ("kmpc_set_lock", MUTEX),
-    ("kmpc_set_nest_lock", MUTEX),
-    ("kmp_acquire_queuing_lock*", MUTEX),
-    ("kmp_acquire_futex_lock*", MUTEX),
-    ("kmp_acquire_ticket_lock*", MUTEX),
-    ("kmp_acquire_tas_lock*", MUTEX),
-    ("kmp_acquire_nested_*", MUTEX),
-    ("kmp_release_queuing_lock*", MUTEX),
-    ("kmp_release_futex_lock*", MUTEX),
-    ("kmp_release_ticket_lock*", MUTEX),
-    ("kmp_release_tas_lock*", MUTEX),
-    ("kmp_release_nested_*", MUTEX),
-    ("kmpc_ordered*", CONDITION),
-    ("kmpc_critical*", MUTEX),
-    ("kmp_*", BARRIER),
-    ("kmpc_barrier", BARRIER),
-    // CPython.
-    ("PyCOND_*", INNER),
-    ("take_gil*", INTERPRETER_LOCK),
-    ("drop_gil*", INTERPRETER_LOCK),
-    // By which programs tell of themselves.
-    ("longpole_*", INNER),
-];
-
-/// Rust's std, parking_lot, crossbeam, rayon, tokio: paths without generic arguments.
-const RUST_NAMES: WaitingFrameTable = &[
-    ("std::sync::poison::mutex::*", MUTEX),
-    ("std::sync::mutex::*", MUTEX),
-    ("std::sync::nonpoison::mutex::*", MUTEX),
-    ("std::sys::sync::mutex::*", MUTEX),
-    ("std::sync::poison::rwlock::*", RWLOCK),
-    ("std::sync::rwlock::*", RWLOCK),
-    ("std::sys::sync::rwlock::*", RWLOCK),
-    ("std::sync::reentrant_lock::*", MUTEX),
-    ("std::sync::poison::condvar::*", CONDITION),
-    ("std::sync::condvar::*", CONDITION),
-    ("std::sys::sync::condvar::*", CONDITION),
-    ("std::sync::barrier::*", BARRIER),
-    ("std::sync::once*", ONCE),
-    ("std::sync::lazy_lock::*", ONCE),
-    ("once_cell::*", ONCE),
-    ("std::sync::poison::once*", ONCE),
-    ("std::sys::sync::once::*", ONCE),
-    ("std::sync::mpmc::*", CHANNEL),
-    ("std::sync::mpsc::*", CHANNEL),
-    ("std::thread::JoinHandle::join", JOIN),
-    ("std::thread::join_handle::*", JOIN),
-    ("std::thread::JoinInner::join", JOIN),
-    ("std::thread::scoped::*", JOIN),
-    ("std::sys::thread::unix::Thread::join", JOIN),
-    ("std::sys::pal::unix::thread::Thread::join", JOIN),
-    ("std::thread::sleep*", SLEEP),
-    ("std::thread::functions::sleep*", SLEEP),
-    ("std::thread::park*", PARK),
-    ("std::thread::functions::park*", PARK),
-    ("std::thread::Thread::park", PARK),
-    ("std::thread::Thread::unpark", PARK),
-    ("std::thread::thread::Thread::park", PARK),
-    ("std::thread::thread::Thread::unpark", PARK),
-    ("std::sys::sync::thread_parking::*", PARK),
-    ("std::sys::pal::unix::futex::*", INNER),
-    ("std::sys::futex::*", INNER),
-    ("std::sys::*", INNER),
-    ("std::process::Child::wait*", CHILD),
-    ("parking_lot::condvar::*", CONDITION),
-    ("parking_lot::raw_mutex::*", MUTEX),
-    ("parking_lot::raw_rwlock::*", RWLOCK),
-    ("parking_lot::once::*", ONCE),
-    ("parking_lot_core::*", PER_THREAD),
-    ("lock_api::mutex::*", MUTEX),
-    ("lock_api::rwlock::*", RWLOCK),
-    ("crossbeam_channel::*", CHANNEL),
-    ("crossbeam_utils::sync::parker::*", PARK),
-    ("crossbeam_utils::sync::wait_group::*", JOIN),
-    ("crossbeam_utils::thread::*", JOIN),
-    ("rayon_core::latch::*", CONDITION),
-    ("rayon_core::sleep::*", PARK),
-    ("rayon_core::registry::WorkerThread::wait_until*", PARK),
-    ("rayon_core::registry::Registry::in_worker_cold*", CONDITION),
-    ("tokio::runtime::scheduler::multi_thread::park::*", PARK),
-    ("tokio::runtime::park::*", PARK),
-    ("longpole_runtime::*", INNER),
-    ("linux_raw_sys::*", INNER),
-    ("rustix::*", INNER),
-];
-
-/// libstdc++, libc++, abseil, Boost.
-const CPP_NAMES: WaitingFrameTable = &[
-    ("std::mutex::*", MUTEX),
-    ("std::shared_mutex::*", RWLOCK),
-    ("std::shared_timed_mutex::*", RWLOCK),
-    ("std::__shared_mutex_pthread::*", RWLOCK),
-    ("std::shared_lock", INNER),
-    ("std::timed_mutex::*", MUTEX),
-    ("std::recursive_mutex::*", MUTEX),
-    ("std::call_once", ONCE),
-    ("std::__basic_future", CONDITION),
-    ("std::future", CONDITION),
-    ("std::shared_future", CONDITION),
-    ("std::__future_base::*", CONDITION),
-    ("std::__atomic_futex_unsigned*", CONDITION),
-    ("std::latch::*", BARRIER),
-    ("std::atomic", CONDITION),
-    ("std::__atomic_base", CONDITION),
-    ("std::__atomic_impl::*", CONDITION),
-    ("std::atomic_flag::*", CONDITION),
-    ("std::__atomic_wait*", INNER),
-    ("std::__atomic_notify*", INNER),
-    ("std::unique_lock", INNER),
-    ("std::lock_guard", INNER),
-    ("std::scoped_lock", INNER),
-    ("std::condition_variable::*", CONDITION),
-    ("std::condition_variable_any::*", CONDITION),
-    ("std::_V2::condition_variable_any::*", CONDITION),
-    ("std::thread::join", JOIN),
-    ("std::thread::_M_start_thread", INNER),
-    ("std::jthread::join", JOIN),
-    ("std::this_thread::sleep_for*", SLEEP),
-    ("std::barrier", BARRIER),
-    ("std::__tree_barrier*", BARRIER),
-    ("std::counting_semaphore", SEMAPHORE),
-    ("std::__atomic_semaphore*", SEMAPHORE),
-    ("std::__detail::__waiter*", INNER),
-    ("std::__detail::__platform_wait*", INNER),
-    ("__gthread_*", INNER),
-    ("absl::Mutex::Await*", CONDITION),
-    ("absl::Mutex::*", MUTEX),
-    ("absl::CondVar::*", CONDITION),
-    ("absl::synchronization_internal::*", INNER),
-    ("boost::condition_variable::*", CONDITION),
-    ("boost::thread::join*", JOIN),
-];
-
-/// Go's runtime: threads (Ms) without a goroutine to run are parked.
-const GO_NAMES: WaitingFrameTable = &[
-    ("runtime.usleep*", SLEEP),
-    ("runtime.futex*", INNER),
-    ("runtime.lock*", LOCK),
-    ("runtime.unlock*", LOCK),
-    ("runtime.notetsleep*", PARK),
-    ("runtime.notesleep", PARK),
-    ("runtime.notewakeup", PARK),
-    ("runtime.semasleep", PARK),
-    ("runtime.mPark", PARK),
-    ("runtime.stopm", PARK),
-    ("runtime.stoplockedm", PARK),
-    ("runtime.startm", PARK),
-    ("runtime.wakep", PARK),
-    ("runtime.ready*", PARK),
-    ("runtime.goready*", PARK),
-    ("runtime.findRunnable", PARK),
-    ("runtime.findrunnable", PARK),
-    ("runtime.schedule", PARK),
-    ("runtime.park_m", PARK),
-    ("runtime.goexit0", PARK),
-    ("runtime.gosched_m", PARK),
-    ("runtime.mcall", PARK),
-    ("runtime.mstart*", PARK),
-    ("runtime.systemstack*", INNER),
-    ("runtime.netpoll", POLL),
-    ("runtime.epollwait*", POLL),
-    ("runtime/internal/syscall.*", INNER),
-    ("internal/runtime/syscall.*", INNER),
-    ("syscall.Syscall*", INNER),
-    ("syscall.RawSyscall*", INNER),
-];
-
-/// Methods of Go's library: their names have a bracket at the begin.
-const GO_METHODS: WaitingFrameTable = &[
-    ("sync.(*Mutex).*", MUTEX),
-    ("internal/sync.(*Mutex).*", MUTEX),
-    ("sync.(*RWMutex).*", RWLOCK),
-    ("sync.(*Cond).*", CONDITION),
-    ("sync.(*Once).doSlow", ONCE),
-];
-
-/// OpenJDK's virtual machine and class library, as its perf map names them.
-const JAVA_NAMES: WaitingFrameTable = &[
-    ("ObjectMonitor::wait", CONDITION),
-    ("ObjectMonitor::*", MUTEX),
-    ("ObjectSynchronizer::wait*", CONDITION),
-    ("ObjectSynchronizer::*", MUTEX),
-    ("SharedRuntime::monitor_*", MUTEX),
-    ("SharedRuntime::complete_monitor_*", MUTEX),
-    ("InterpreterRuntime::monitorenter*", MUTEX),
-    ("Runtime1::monitorenter*", MUTEX),
-    ("Runtime1::monitorexit*", MUTEX),
-    // Stubs, which a perf map names.
-    ("monitorenter Runtime1 stub", MUTEX),
-    ("monitorexit Runtime1 stub", MUTEX),
-    ("_complete_monitor_locking_Java", MUTEX),
-    ("Monitor::*", CONDITION),
-    ("Mutex::*", MUTEX),
-    ("PlatformMonitor::*", INNER),
-    ("PlatformMutex::*", INNER),
-    ("PlatformParker::*", PARK),
-    ("Parker::park", PARK),
-    ("Parker::unpark", PARK),
-    ("os::PlatformEvent::*", PER_THREAD),
-    ("os::PlatformMonitor::*", INNER),
-    ("ParkEvent::*", PER_THREAD),
-    ("Unsafe_Park", PARK),
-    ("Unsafe_Unpark", PARK),
-    ("JVM_MonitorWait", CONDITION),
-    ("JVM_Sleep", SLEEP),
-    ("JavaThread::sleep", SLEEP),
-    ("PosixSemaphore::*", SEMAPHORE),
-    ("LinuxWaitBarrier::*", BARRIER),
-    // Until it is told to end, with a limit.
-    ("WatcherThread::sleep", CONDITION),
-];
-
 #[cfg(test)]
 mod tests {
+    use super::names::*;
     use super::*;
 
     #[test]

@@ -54,7 +54,7 @@ fn functions_of_the_system_s_python_have_names_and_wait() {
     assert_shares(&recording, &python, 7.0);
     let waits = recording.waits();
     waits.assert_seconds("wait_for joins the thread", 0.19, 1.0, |wait| {
-        wait.is_in("wait_for python_shares.py") && wait.is_in("Thread.join threading.py")
+        wait.is_in("wait_for python_shares.py") && wait.cause == Cause::Join
     });
     waits.assert_seconds("rest sleeps", 0.2, 1.0, |wait| {
         wait.is_in("rest python_shares.py") && matches!(wait.cause, Cause::Sleep | Cause::Timer)
@@ -103,4 +103,34 @@ fn what_python_s_own_modules_do_belongs_to_the_function_that_calls_them() {
     let semaphores: Vec<_> = objects.rows().filter(|row| row["kind"] == "semaphore").collect();
     assert_eq!(semaphores.len(), 1, "{semaphores:#?}");
     assert_eq!(semaphores[0]["object"], "semaphore in entry python_digests.py");
+}
+
+/// A lock of Python is a semaphore of the C library, and all else is made of such locks.
+#[test]
+fn what_python_s_library_has_for_waiting_has_its_kind() {
+    let session = Session::start();
+    let python = or_skip!(find("/usr/bin/python3"));
+    let program = programs().join("python_waits.py");
+    let recording = or_skip!(session.record(Collector::Bpf, &[&python, &program]));
+    assert!(recording.run.status.success(), "{}", recording.run.stderr);
+    let waits = recording.waits();
+    let expected = [
+        ("in_lock", Cause::Lock),
+        ("in_tree_lock", Cause::Lock),
+        ("in_gate", Cause::Semaphore),
+        ("put_jobs", Cause::Message),
+        ("at_barrier", Cause::Barrier),
+        ("for_event", Cause::Condition),
+        ("result_of_pool", Cause::Condition),
+        ("for_both", Cause::Join),
+    ];
+    for (function, cause) in expected {
+        waits.assert_seconds(function, 0.005, 1.0, |wait| {
+            wait.cause == cause && wait.is_in(&format!("{function} python_waits.py"))
+        });
+    }
+    // The interpreter's own lock is waited for here and there, and files are read.
+    let others =
+        waits.seconds(|wait| wait.cause == Cause::Semaphore && !wait.is_in("in_gate python_waits.py"));
+    assert_eq!(others, 0.0);
 }
