@@ -7,6 +7,7 @@
 mod analyse;
 mod analysis;
 mod balance;
+mod burst_ages;
 mod call_tree;
 mod callers;
 mod change_replays;

@@ -242,9 +242,8 @@ impl<'a> Strata<'a> {
         let cell = self.pieces.cell(thread, end);
         let mut of_thread = std::mem::take(&mut self.per_thread[thread.index()]);
         let length = of_thread.work.iter().map(|&(_, _, time)| time).sum();
-        for position in of_thread.positions.drain(..) {
-            self.positions.add(position, length);
-        }
+        self.positions.add(&of_thread.positions, length);
+        of_thread.positions.clear();
         if cell.ground == Ground::Exact {
             self.exact.add(&of_thread.work);
             *self.looks.entry((thread, cell.end)).or_default() += 1;

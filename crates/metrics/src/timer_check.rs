@@ -20,9 +20,13 @@
 //! [`COSTS_IN_BURST`] costs are left out; where all are as short as that, nothing can be said. (A team of OpenMP that is woken
 //! every 45 us, for bursts of 20 us of which a sample takes 10, was said to be in step in nine recordings of ten.)
 //!
+//! Samples that end the bursts which they find are uneven, too: so their ages have to be as uneven ([`crate::burst_ages`]).
+//!
 //! Memory: at most [`KEPT`] samples for each length of burst.
 
 use longpole_trace::stored;
+
+use crate::burst_ages::BurstAges;
 
 /// Lengths of bursts, by their binary logarithm.
 const OCTAVES: usize = 48;
@@ -45,6 +49,7 @@ const HARMLESS: f64 = 0.1;
 #[derive(Clone, Debug)]
 pub(crate) struct SamplePositions {
     octaves: Vec<OctavePositions>,
+    ages: BurstAges,
 }
 
 /// Positions in bursts of about one length.
@@ -65,7 +70,7 @@ struct BurstPosition {
 
 impl Default for SamplePositions {
     fn default() -> Self {
-        SamplePositions { octaves: vec![OctavePositions::default(); OCTAVES] }
+        SamplePositions { octaves: vec![OctavePositions::default(); OCTAVES], ages: BurstAges::default() }
     }
 }
 
@@ -87,12 +92,14 @@ impl OctavePositions {
 }
 
 impl SamplePositions {
-    /// A sample, so far into a burst of this length; nanoseconds.
-    pub fn add(&mut self, position: u64, length: u64) {
-        if length > 0 {
-            let octave = (length.ilog2() as usize).min(OCTAVES - 1);
-            let before = position.min(length);
-            self.octaves[octave].add(BurstPosition { before, after: length - before });
+    /// A burst of this length with its samples, so far into it, in order; nanoseconds.
+    pub fn add(&mut self, samples: &[u64], length: u64) {
+        let Some(octave) = length.checked_ilog2() else { return };
+        self.ages.add(length, samples.first().copied());
+        let octave = &mut self.octaves[(octave as usize).min(OCTAVES - 1)];
+        for &sample in samples {
+            let before = sample.min(length);
+            octave.add(BurstPosition { before, after: length - before });
         }
     }
 
@@ -104,7 +111,9 @@ impl SamplePositions {
             short.flat_map(|(_, octave)| octave.kept.iter().copied()).collect();
         let costs = SampleCosts::of(&positions);
         let parts: Vec<f64> = positions.iter().filter_map(|position| costs.part(*position)).collect();
-        TimerCheck { period, samples: parts.len() as u64, distance: distance_from_uniform(parts) }
+        let (found, distance_by_age) = self.ages.check(period, costs.before);
+        let (samples, distance) = (parts.len() as u64, distance_from_uniform(parts));
+        TimerCheck { period, samples, distance, found, distance_by_age }
     }
 }
 
@@ -165,17 +174,23 @@ pub struct TimerCheck {
     pub samples: u64,
     /// The largest distance of their positions' distribution from the uniform one, 0 to 1.
     pub distance: f64,
+    /// Bursts that a sample found before they were as old as that.
+    pub found: u64,
+    /// The same distance of their ages, on the scale of the time that bursts spent at each age.
+    pub distance_by_age: f64,
 }
 
 stored! {
-    TimerCheck { period, samples, distance }
+    TimerCheck { period, samples, distance, found, distance_by_age }
 }
 
 impl TimerCheck {
     /// Whether samples come at some places of bursts far more often than at others.
     #[must_use]
     pub fn is_in_step(&self) -> bool {
-        (self.samples as f64).sqrt() * self.distance > SELDOM && self.distance > HARMLESS
+        let is_uneven =
+            |count: u64, distance: f64| (count as f64).sqrt() * distance > SELDOM && distance > HARMLESS;
+        is_uneven(self.samples, self.distance) && is_uneven(self.found, self.distance_by_age)
     }
 }
 
@@ -186,7 +201,7 @@ mod tests {
     #[test]
     fn even_positions_are_of_a_timer_of_its_own() {
         let mut positions = SamplePositions::default();
-        (0..1000).for_each(|sample| positions.add(sample * 37 % 1000, 1000));
+        (0..1000).for_each(|sample| positions.add(&[sample * 37 % 1000], 1000));
         let check = positions.check(2e6);
         assert!(!check.is_in_step() && check.samples == 500, "{check:?}");
     }
@@ -194,10 +209,11 @@ mod tests {
     #[test]
     fn one_place_again_and_again_is_of_a_timer_in_step() {
         let mut positions = SamplePositions::default();
-        (0..100).for_each(|sample| positions.add(400_000 + sample % 20 * 1000, 1_000_000));
+        (0..100).for_each(|sample| positions.add(&[400_000 + sample % 20 * 1000], 1_000_000));
         assert!(positions.check(2e6).is_in_step());
         // Of bursts longer than the period the timer finds several places.
-        assert_eq!(positions.check(5e5), TimerCheck { period: 5e5, ..TimerCheck::default() });
+        let check = positions.check(5e5);
+        assert!(check.samples == 0 && !check.is_in_step(), "{check:?}");
     }
 
     #[test]
@@ -269,7 +285,8 @@ mod tests {
                     look = next;
                 }
                 found += inside.len();
-                inside.iter().for_each(|at| positions.add((at - begin) as u64, (end - begin) as u64));
+                let inside: Vec<u64> = inside.iter().map(|at| (at - begin) as u64).collect();
+                positions.add(&inside, (end - begin) as u64);
                 now = end - self.pause * (1.0 - dice.roll()).ln();
                 if self.ticks > 0.0 {
                     now = ((now / self.ticks).floor() + 1.0) * self.ticks;
@@ -327,6 +344,22 @@ mod tests {
         }
         let expected = all as f64 / 1000.0;
         assert!(alarms as f64 <= expected + 3.0 * expected.sqrt(), "{alarms} of {all}");
+    }
+
+    /// As of threads that meet at a lock because a sample kept one of them.
+    #[test]
+    fn samples_that_end_the_bursts_they_find_are_of_a_timer_of_its_own() {
+        let mut dice = BurstDice(11);
+        let mut positions = SamplePositions::default();
+        for _ in 0..4000 {
+            let (length, look) = (1e6 * -(1.0 - dice.roll()).ln(), 2e6 * dice.roll());
+            let is_kept = look < length;
+            let end = if is_kept { length.min(look + 0.12e6 * dice.roll()) } else { length };
+            let looks = [look as u64];
+            positions.add(if is_kept { &looks } else { &[] }, end as u64);
+        }
+        let check = positions.check(2e6);
+        assert!(check.distance > 2.0 * HARMLESS && !check.is_in_step(), "{check:?}");
     }
 
     /// A timer of a fixed period and a program that wakes at multiples of it, or at parts of it.
