@@ -56,6 +56,10 @@ pub(crate) struct EventCounts {
     pub(crate) lost_communications: u64,
 }
 
+/// A thread that is switched off its processor can be woken before that is told; it takes so long at most, nanoseconds: a few microseconds,
+/// and what others take of the processor.
+const LONGEST_SWITCH: u64 = 1_000_000;
+
 /// One thread, as the first reading finds it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InventoryThread {
@@ -72,6 +76,8 @@ pub(crate) struct InventoryThread {
     wakes: u64,
     /// When it began to wait, if it waits.
     blocked: Option<Time>,
+    /// The number and time of its last wake while it had a processor.
+    woken_running: Option<(u64, Time)>,
     /// The wait after which it has not waited again.
     waited: Option<ReadWait>,
     sleeps: Sleeps,
@@ -274,6 +280,17 @@ impl InventoryThread {
                 self.wakes += 1;
                 if let Some(begin) = self.blocked.take() {
                     self.waited = Some(ReadWait { wake, begin, end: event.time });
+                } else {
+                    self.woken_running = Some((wake, event.time));
+                }
+            }
+            EventKind::In => {
+                let (began, woken) = (self.blocked.take(), self.woken_running.take());
+                if let (Some(begin), Some((wake, time))) = (began, woken)
+                    && begin.since(time) <= LONGEST_SWITCH
+                {
+                    self.known.early_wakes.push(wake);
+                    self.waited = Some(ReadWait { wake, begin, end: begin });
                 }
             }
             _ => {}

@@ -59,6 +59,7 @@ use lock_holds::HoldTotals;
 use marks::{Entered, Spawned};
 use semaphores::SemaphorePosts;
 use streams::{Streams, Transfer};
+use wakes::EarlyWake;
 
 pub(crate) use semaphores::KnownCount;
 pub(crate) use streams::KnownStream;
@@ -78,6 +79,8 @@ pub(crate) struct Foreknowledge {
     pub(crate) is_reaped: bool,
     /// The number, from 0, of the wake that ended the sleep in which it was told to end.
     pub(crate) stopped: Option<u64>,
+    /// The numbers of wakes that came while it was being switched off its processor to wait, in their order.
+    pub(crate) early_wakes: Vec<u64>,
     /// Intervals in which it is on a processor only to wait, in time order.
     pub(crate) spins: Vec<(Time, Time)>,
 }
@@ -162,6 +165,10 @@ struct LiveThread {
     inside: Option<AnnouncedWait>,
     /// Times it was woken.
     wakes: u64,
+    /// The first of its early wakes that did not come yet.
+    next_early: usize,
+    /// It was woken, and its switch off the processor is still to be told.
+    woken_early: Option<EarlyWake>,
 }
 
 /// Replays the events of one machine.
@@ -199,6 +206,8 @@ impl<'a> Transitions<'a> {
             awaits: None,
             inside: None,
             wakes: 0,
+            next_early: 0,
+            woken_early: None,
         };
         Transitions {
             sources,
@@ -386,6 +395,7 @@ impl<'a> Transitions<'a> {
         }
         if self.is_told_inside(thread, (blocking, call, stack)) {
             self.block_inside(thread, time, stack, observer);
+            self.wake_early(thread, time, observer);
             return;
         }
         let path = match (call, stack) {
@@ -397,6 +407,7 @@ impl<'a> Transitions<'a> {
         self.await_object(thread, time, (cause, wait, Some(path)), observer);
         let told = wait.filter(|wait| wait.is_told).map(|wait| wait.kind.cause());
         self.enter(thread, time, State::Blocked(told.unwrap_or(cause)), observer);
+        self.wake_early(thread, time, observer);
     }
 
     /// The thread waits, and a collector that sees neither call nor stack says nothing of the place: what it did until

@@ -58,6 +58,40 @@ fn a_lock_is_suffered_where_it_was_asked_for_and_ended_by_its_holder() {
     assert!(!trace.paths().procedures().iter().any(is_unnamed));
 }
 
+/// The kernel tells of a wake before it tells of the switch in which the thread is.
+#[test]
+fn a_thread_that_is_woken_while_it_is_switched_off_is_ready_from_then_on() {
+    let lines_of = |later_wake: Option<u64>| {
+        let (_folder, trace) = recording(vec![machine("a", 0)], 100, |logs| {
+            let log = &mut logs[0];
+            let process = log.process(10, None);
+            let (main, other) = (log.thread(process, 10), log.thread(process, 11));
+            let locking = log.plain(&["worker", "pthread_mutex_lock"]);
+            let unlocking = log.plain(&["main", "update", "pthread_mutex_unlock"]);
+            for thread in [main, other] {
+                log.start(0, thread, None);
+                log.switch_in(0, thread);
+            }
+            log.wake(48, other, main, unlocking);
+            log.futex(50, other, locking);
+            later_wake.into_iter().for_each(|time| log.wake(time, other, main, unlocking));
+            log.switch_in(60, other);
+            log.dead(70, other);
+            log.dead(100, main);
+        });
+        assert_eq!(trace.evidence().unmatched_wakes, 0);
+        let is_of_wait = |line: &String| line.starts_with("T1 5") || line.starts_with("T0 48");
+        drawn(&trace).into_iter().filter(is_of_wait).collect::<Vec<_>>()
+    };
+    let blocked = ["T1 50 at worker", "T1 50 for mutex in worker", "T1 50 blocked: lock"];
+    let early = [&["T0 48 at main/update"], &blocked[..], &["T1 50 after T0@48 (Unlock)", "T1 50 ready"]];
+    assert_eq!(lines_of(None), early.concat());
+    // The first wake ended nothing: it went on, and waited anew.
+    let later = lines_of(Some(55));
+    assert!(later.contains(&"T1 55 after T0@55 (Unlock)".into()), "{later:#?}");
+    assert!(!later.contains(&"T1 50 ready".into()), "{later:#?}");
+}
+
 #[test]
 fn a_wait_of_which_nothing_is_known_is_not_where_the_thread_worked_before() {
     let (_folder, trace) = recording(vec![machine("a", 0)], 50, |logs| {

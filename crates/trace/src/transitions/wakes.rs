@@ -1,4 +1,9 @@
 //! Wakes: who let a blocked thread go on.
+//!
+//! ```text
+//!   A   ........ runs, waits: in the kernel |switched off
+//!   B   ............ unlocks, wakes A ·         the wake is told before the switch: A is ready as soon as it is off its processor
+//! ```
 
 use longpole_event::{CallId, StackId, ThreadId, Time, Waker};
 
@@ -8,6 +13,28 @@ use crate::connections::CarriedWake;
 use crate::observer::{Observer, ReplayAnomaly};
 use crate::state::{Cause, State};
 use crate::timeline::{DependenceKind, ItemKind};
+
+/// A wake of a thread that is being switched off its processor.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EarlyWake {
+    number: u64,
+    time: Time,
+    waker: Waker,
+    call: Option<CallId>,
+}
+
+/// What ends a wait.
+#[derive(Clone, Copy, Debug)]
+struct WaitEnd {
+    /// The wake's number, from 0.
+    wake: u64,
+    waker: Waker,
+    call: Option<CallId>,
+    /// What the waker does, where it was not seen already.
+    stack: Option<StackId>,
+    /// When it did it.
+    time: Time,
+}
 
 impl Transitions<'_> {
     /// The thread was made runnable.
@@ -20,7 +47,17 @@ impl Transitions<'_> {
     ) {
         let wake = self.threads[thread.index()].wakes;
         self.threads[thread.index()].wakes += 1;
-        let carried = self.carried_wake(thread, wake);
+        let live = &mut self.threads[thread.index()];
+        if self.sources.known[thread.index()].early_wakes.get(live.next_early) == Some(&wake) {
+            live.next_early += 1;
+            live.woken_early = Some(EarlyWake { number: wake, time, waker, call });
+            if let Waker::Thread(waker) = waker
+                && self.threads.get(waker.index()).is_some_and(|waker| waker.state.is_on_cpu())
+            {
+                self.observe(waker, time, (stack, StackReason::Acting), observer);
+            }
+            return;
+        }
         let enabler = match waker {
             Waker::Thread(waker) if self.is_enabled_by(thread, waker) => Some(waker),
             _ => None,
@@ -29,10 +66,26 @@ impl Transitions<'_> {
             self.enable_inside(thread, time, (waker, stack), observer);
             return;
         }
+        self.end_wait(thread, time, WaitEnd { wake, waker, call, stack, time }, observer);
+    }
+
+    /// The thread is off its processor. It may have been woken already.
+    pub(super) fn wake_early(&mut self, thread: ThreadId, time: Time, observer: &mut impl Observer) {
+        if let Some(EarlyWake { number, time: woken, waker, call }) =
+            self.threads[thread.index()].woken_early.take()
+        {
+            let end = WaitEnd { wake: number, waker, call, stack: None, time: woken };
+            self.end_wait(thread, time, end, observer);
+        }
+    }
+
+    fn end_wait(&mut self, thread: ThreadId, time: Time, end: WaitEnd, observer: &mut impl Observer) {
+        let WaitEnd { wake, waker, call, .. } = end;
         let State::Blocked(cause) = self.threads[thread.index()].state else {
-            // Woken before it got off its processor, or twice: it was never kept waiting.
+            // It goes on without having been off its processor, or was woken twice: it was never kept waiting.
             return;
         };
+        let carried = self.carried_wake(thread, wake);
         if self.wake_in_call(thread, time, observer) {
             return;
         }
@@ -43,7 +96,7 @@ impl Transitions<'_> {
         };
         let source = source.filter(|&waker| waker != thread && waker.index() < self.threads.len());
         match (source, waker) {
-            (Some(source), _) => self.depend(thread, time, (source, stack, cause), observer),
+            (Some(source), _) => self.depend((thread, cause), time, (source, end), observer),
             (None, _) if carried.is_some() => self.depend_elsewhere(thread, time, carried, observer),
             (None, Waker::Interrupt | Waker::SoftInterrupt(_)) => {
                 observer.count(ReplayAnomaly::InterruptWake);
@@ -99,13 +152,13 @@ impl Transitions<'_> {
 
     fn depend(
         &mut self,
-        thread: ThreadId,
+        (thread, cause): (ThreadId, Cause),
         time: Time,
-        (source, stack, cause): (ThreadId, Option<StackId>, Cause),
+        (source, end): (ThreadId, WaitEnd),
         observer: &mut impl Observer,
     ) {
-        if self.threads[source.index()].state.is_on_cpu() {
-            self.observe(source, time, (stack, StackReason::Acting), observer);
+        if end.time == time && self.threads[source.index()].state.is_on_cpu() {
+            self.observe(source, time, (end.stack, StackReason::Acting), observer);
         }
         if let Some((object, writes)) = self.threads[thread.index()].awaits {
             observer.provided(object, writes, self.sources.processes[source.index()]);
@@ -116,7 +169,7 @@ impl Transitions<'_> {
             let waited = time.since(self.threads[thread.index()].since);
             observer.waited_for((source, self.global(thread)), waited);
         }
-        self.emit(thread, time, ItemKind::Depend { source, source_time: time, kind }, observer);
+        self.emit(thread, time, ItemKind::Depend { source, source_time: end.time, kind }, observer);
         if cause == Cause::Barrier {
             self.wake_at_barrier(thread, time, waker, observer);
         }
