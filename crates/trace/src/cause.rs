@@ -204,6 +204,12 @@ pub(crate) fn by_system_call(call: &CallDefinition) -> Cause {
         74 | 75 | 162 | 306 | 277 | 26 => Cause::Io,
         // open, stat, fstat, lstat, access, truncate, ftruncate, getdents, rename, mkdir, rmdir, link, unlink, statfs
         2 | 4..=6 | 21 | 76..=78 | 82..=87 | 137 | 138 => Cause::Io,
+        // symlink, readlink, chmod, chown, umask and their like, utime, mount, umount2, extended attributes, fadvise64, utimes
+        88..=95 | 132 | 165 | 166 | 188..=199 | 221 | 235 => Cause::Io,
+        // mkdirat, mknodat, fchownat, linkat, symlinkat, readlinkat, fchmodat, utimensat, faccessat2
+        258..=260 | 265..=268 | 280 | 439 => Cause::Io,
+        // close, close_range: the last one of a file writes it, or frees it; of a socket it waits until that is empty
+        3 | 436 => by_file(call.file),
         // getdents64, readahead, io_getevents, openat, newfstatat, unlinkat, renameat, faccessat, fallocate, renameat2, io_uring_enter, statx, openat2
         217 | 187 | 208 | 257 | 262..=264 | 269 | 285 | 316 | 426 | 332 | 437 => Cause::Io,
         // execve, execveat read the program
@@ -337,6 +343,16 @@ mod tests {
         assert_eq!(of(FileKind::Pipe), Cause::Pipe);
         assert_eq!(of(FileKind::Socket), Cause::Socket);
         assert_eq!(of(FileKind::Regular), Cause::Io);
+    }
+
+    #[test]
+    fn a_file_is_written_when_it_is_closed_or_changed_by_its_name() {
+        for number in [3, 90, 188, 266, 436] {
+            let call = call(number, [3, 0, 0], FileKind::None);
+            let of = |hints| cause(Blocking::Uninterruptible, Some(&call), hints);
+            assert_eq!(of(StackHints::default()), Cause::Io, "{number}");
+            assert_eq!(of(StackHints { kernel: Some(Cause::Kernel), ..StackHints::default() }), Cause::Kernel);
+        }
     }
 
     #[test]
