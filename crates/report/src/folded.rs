@@ -69,6 +69,11 @@ impl FoldedWork {
         }
     }
 
+    /// Whether most of it is this action.
+    pub(crate) fn is_mostly(&self, action: &str) -> bool {
+        self.actions.first().is_some_and(|&(largest, share)| largest == action && share >= MOSTLY_FOLDED)
+    }
+
     /// The leaf that has most of it, and its share.
     pub(crate) fn leaf(&self) -> Option<(ProcedureId, f64)> {
         self.leaves.first().filter(|&&(_, share)| share >= MOSTLY_FOLDED).map(|&((id, _), share)| (id, share))

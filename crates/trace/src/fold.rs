@@ -17,6 +17,8 @@
 //! Procedures of CPython, of modules in C that come with it or as a package, and of the libraries that these call belong to the function of
 //! Python that they work for, where that has a name; functions of Python's own library to the function of the program that called them.
 //!
+//! What modules of Python's library and of packages do when they are imported belongs to the function of the program that imports them.
+//!
 //! A procedure that a compiler inlined into two or more others is a helper: it is folded too, so that its work is divided
 //! among those who use it. So is a closure that was inlined into the procedure that it is written in: it is a part of its text.
 //! A closure of which only `{closure#0}` is known belongs to whoever called it.
@@ -35,7 +37,7 @@ use crate::timeline::{Item, ItemKind, LockHold, Placement, Timelines};
 use actions::action;
 use code_owner::{CodeOwner, code_owner, is_unnamed};
 pub(crate) use code_owner::{is_code_of_program, is_thread_start};
-use python_library::BelowPython;
+use python_library::{BelowPython, imports};
 
 /// Which procedures are folded into their callers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,9 +58,14 @@ pub struct Folding {
     owners: Vec<PathId>,
     is_folded: Vec<bool>,
     actions: Vec<Option<&'static str>>,
+    /// By path: modules are imported there.
+    imports: Vec<bool>,
 }
 
 impl Folding {
+    /// The action of importing modules of Python.
+    pub const IMPORTS: &'static str = "importing modules";
+
     /// The owners of all paths.
     #[must_use]
     pub fn new(paths: &Paths, fold: Fold) -> Folding {
@@ -79,6 +86,7 @@ impl Folding {
             owners: Vec::with_capacity(paths.len()),
             is_folded: procedures.iter().enumerate().map(folds).collect(),
             actions: procedures.iter().map(action).collect(),
+            imports: vec![false],
         };
         folding.find_owners(paths);
         folding
@@ -107,16 +115,19 @@ impl Folding {
             let procedure = paths.procedure_named_by(place.procedure);
             let of_caller = if is_begin { BelowPython::default() } else { below_python[caller.0 as usize] };
             let below = of_caller.enter(procedure);
+            let imports = self.fold == Fold::Libraries
+                && imports(!is_begin && self.imports[caller.0 as usize], procedure);
             let is_of_function = self.fold == Fold::Libraries && below.is_part(procedure);
-            let is_program = !self.is_folded[place.procedure.0 as usize] && !is_part && !is_of_function;
+            let is_program =
+                !self.is_folded[place.procedure.0 as usize] && !is_part && !is_of_function && !imports;
             let only_starts =
                 || paths.innermost(owner).is_some_and(|place| starts[place.procedure.0 as usize]);
             // What belongs to no function of the program is the library's own: `python3 -m`, threads of a pool that wait for work.
-            let is_of_library =
-                procedure.is_function_of_python() && !procedure.is_importlib() && !has_own[caller.0 as usize];
+            let is_of_library = procedure.is_function_of_python() && !imports && !has_own[caller.0 as usize];
             let is_own =
                 is_program || is_begin || is_of_library || (!has_program[caller.0 as usize] && only_starts());
             self.owners.push(if is_own { path } else { owner });
+            self.imports.push(imports);
             below_python.push(below);
             let is_source = is_program && !procedure.is_of_python();
             has_own.push(is_source || (!is_begin && has_own[caller.0 as usize]));
@@ -159,6 +170,9 @@ impl Folding {
     #[must_use]
     pub fn action(&self, paths: &Paths, path: PathId) -> Option<&'static str> {
         let owner = self.owner(path);
+        if owner != path && self.imports.get(path.0 as usize) == Some(&true) {
+            return Some(Folding::IMPORTS);
+        }
         let folded = || {
             std::iter::successors(Some(path), |&path| paths.caller(path))
                 .take_while(|&path| path != owner)

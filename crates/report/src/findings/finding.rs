@@ -165,6 +165,8 @@ pub(crate) enum Advice {
     AskEarlier,
     /// Waits for data of other nodes or caches: another layout or schedule, so that less is fetched.
     CommunicateLess,
+    /// Modules are imported: fewer of them, or only where they are used.
+    ImportLess,
     /// Waits for the clock: wait for what it is really about.
     AwaitEvent,
     /// Waits that their own time limit ended: tell them when it is so.
@@ -198,6 +200,7 @@ impl Advice {
             Advice::OverlapIo => "overlap the io",
             Advice::AskEarlier => "ask earlier, or several at once",
             Advice::CommunicateLess => "communicate less",
+            Advice::ImportLess => "import less, or later",
             Advice::AwaitEvent => "wait for the event",
             Advice::SignalInTime => "signal it in time",
             Advice::Block => "block instead of spinning, or balance",

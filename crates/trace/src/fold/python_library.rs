@@ -88,8 +88,19 @@ const MODULES: &[&str] = &[
 /// Whether a source file is of the library that comes with Python, and not of a package that the program chose.
 pub(super) fn is_python_library(file: &str) -> bool {
     let folders = ["/lib/python2.", "/lib/python3.", "/lib64/python2.", "/lib64/python3."];
-    let is_package = || file.contains("/site-packages/") || file.contains("/dist-packages/");
-    file.starts_with("<frozen ") || (folders.iter().any(|folder| file.contains(folder)) && !is_package())
+    let is_package = is_python_package(file);
+    file.starts_with("<frozen ") || (folders.iter().any(|folder| file.contains(folder)) && !is_package)
+}
+
+/// Whether a source file is of a package that was installed.
+fn is_python_package(file: &str) -> bool {
+    file.contains("/site-packages/") || file.contains("/dist-packages/")
+}
+
+/// Whether a path that ends in this procedure executes what a module of others does when it is imported; `imports`: its caller does.
+pub(super) fn imports(imports: bool, procedure: &Procedure) -> bool {
+    let is_of_others = || is_python_library(&procedure.file) || is_python_package(&procedure.file);
+    procedure.is_importlib() || (imports && (!procedure.is_function_of_python() || is_of_others()))
 }
 
 /// Whether a file of machine code is a module that comes with Python.

@@ -179,6 +179,30 @@ fn python_s_own_library_belongs_to_the_function_of_the_program_that_called_it() 
 }
 
 #[test]
+fn what_is_done_to_import_a_module_of_others_belongs_to_who_imports_it() {
+    let mut paths = Paths::default();
+    let mut owner = |told: &str| {
+        let leaf = python_path(&mut paths, told);
+        let folding = Folding::new(&paths, Fold::Libraries);
+        (name(&paths, folding.owner(leaf)).to_owned(), folding.action(&paths, leaf))
+    };
+    let import = "load <frozen importlib._bootstrap>:<frozen importlib._bootstrap>";
+    let package = "/venv/lib/python3.11/site-packages/learn";
+    let importing = Some("importing modules");
+    let of_package =
+        owner(&format!("main > setup a.py:/src > {import} > begin.py:{package} > parse.py:{package}"));
+    assert_eq!(of_package, ("setup a.py".to_owned(), importing));
+    let in_c = owner(&format!("main > setup a.py:/src > {import} > begin.py:{package} > PyObject_Call"));
+    assert_eq!(in_c, ("setup a.py".to_owned(), importing));
+    let own = format!("main > setup a.py:/src > {import} > begin b.py:/src");
+    assert_eq!(owner(&own), ("begin b.py".to_owned(), None), "the program's own module can be changed");
+    let called = owner(&format!("{own} > fit.py:{package}"));
+    assert_eq!(called, ("fit.py".to_owned(), None), "it calls the package, and imports it no more");
+    let alone = owner(&format!("main > run.py:/usr/lib/python3.11 > {import} > begin.py:{package}"));
+    assert_eq!(alone, ("run.py".to_owned(), importing), "of `python3 -m`");
+}
+
+#[test]
 fn a_procedure_inlined_into_several_is_divided_among_them() {
     let mut paths = Paths::default();
     let extra = path(&mut paths, Paths::ROOT, "main > extra_step > burn");

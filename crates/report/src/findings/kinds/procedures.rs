@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use longpole_event::ThreadId;
 use longpole_metrics::{By, ExecutedGain, Measures, Node, NodeRow, standard_error};
-use longpole_trace::{Cause, ProcedureId};
+use longpole_trace::{Cause, Folding, ProcedureId};
 
 use super::held_locks::{SureHold, held_locks};
 use super::locks::{holding, holds_of};
@@ -32,7 +32,7 @@ use crate::quantity::percent;
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "a procedure",
     when: "the run rests on at least 30 observations, those included that the program itself reports, and without these the procedure on at least 5: the run executed without its work; or its time on the critical path, its normalised processor time (waits for devices left out), zeroing, and slack unless several threads do it evenly (imbalance below 10 %)",
-    advice: "*hold the lock shorter* if it surely spends at least 30 % of its CPU time with a lock that others wait for, and at least 80 % on behalf of those who give it back; *parallelise* if it surely runs alone (U = 1, and no other thread lacks a processor) for at least half of its time; else *shorten*",
+    advice: "*import less, or later* if most of it is importing modules of Python's library and of packages; *hold the lock shorter* if it surely spends at least 30 % of its CPU time with a lock that others wait for, and at least 80 % on behalf of those who give it back; *parallelise* if it surely runs alone (U = 1, and no other thread lacks a processor) for at least half of its time; else *shorten*",
     find,
     answer,
 };
@@ -101,7 +101,10 @@ fn finding(basis: &FindingBasis<'_, '_>, work: &WorkOfThreads, row: &NodeRow) ->
     let lock = work.held.get(&id).filter(|held| percent(held.cpu as f64, own.running as f64) >= HELD);
     // Where it works for others, too, without the lock, its gain is not that of shorter holds.
     let is_for_holders = |held: &SureHold| percent(held.possible as f64, own.running as f64) >= FOR_HOLDERS;
+    let running = |measures: &Measures| measures.running as f64;
+    let folded = FoldedWork::of(input, row.node, running(own), &running);
     let advice = match lock {
+        _ if folded.is_mostly(Folding::IMPORTS) => Advice::ImportLess,
         Some(held) if is_for_holders(held) => Advice::HoldShorter,
         _ if alone >= ALONE && input.program.cpus() > 1 && !is_kernel(input, id) => Advice::Parallelise,
         _ => Advice::Shorten,
