@@ -36,6 +36,8 @@ pub(crate) struct StackHints {
     pub(crate) kernel_writes: bool,
     /// It waits for a lock of the C library for readers and writers, to write.
     pub(crate) writes_lock: bool,
+    /// What called the C library is Python's interpreter.
+    pub(crate) in_python: bool,
     /// What called the wait is a loop that only looks whether another thread has done something.
     pub(crate) polls: bool,
 }
@@ -95,6 +97,8 @@ pub(crate) fn cause(blocking: Blocking, call: Option<&CallDefinition>, hints: St
         Some(Cause::Other) if blocking == Blocking::Device => Cause::Io,
         Some(Cause::Other) => told.unwrap_or(Cause::Other),
         Some(Cause::Sleep) if hints.polls => Cause::PollingSleep,
+        // `time.sleep` adds the time now to how long it is to sleep (since Python 3.11).
+        Some(Cause::Timer) if hints.in_python => Cause::Sleep,
         Some(cause) => cause,
     }
 }
@@ -351,7 +355,10 @@ mod tests {
             let call = call(number, [3, 0, 0], FileKind::None);
             let of = |hints| cause(Blocking::Uninterruptible, Some(&call), hints);
             assert_eq!(of(StackHints::default()), Cause::Io, "{number}");
-            assert_eq!(of(StackHints { kernel: Some(Cause::Kernel), ..StackHints::default() }), Cause::Kernel);
+            assert_eq!(
+                of(StackHints { kernel: Some(Cause::Kernel), ..StackHints::default() }),
+                Cause::Kernel
+            );
         }
     }
 
@@ -363,6 +370,9 @@ mod tests {
         assert_eq!(of(0, [3, 0, 0], FileKind::Timer), Cause::Timer);
         assert_eq!(of(230, [0, 1, 0], FileKind::None), Cause::Timer);
         assert_eq!(of(230, [0, 0, 0], FileKind::None), Cause::Sleep);
+        let python = StackHints { in_python: true, ..StackHints::default() };
+        let until = call(230, [1, 1, 0], FileKind::None);
+        assert_eq!(cause(Blocking::Interruptible, Some(&until), python), Cause::Sleep);
     }
 
     #[test]

@@ -209,6 +209,7 @@ impl StackTable {
                         // The innermost procedure's call is what was waited in.
                         let callee = self.names.callee(frame).filter(|_| dropped == 0 && current != stack);
                         callee.and_then(openmp_hint).into_iter().for_each(|hint| hints.add(hint));
+                        hints.in_python = table.is_of_python(place);
                         table.own_hint(place).into_iter().for_each(|hint| hints.add(hint));
                         hints.polls = self.names.waiting(frame) == BusyWaiting::Spins;
                         return Stripped { node: Some(current), dropped, hints };

@@ -134,3 +134,21 @@ fn what_python_s_library_has_for_waiting_has_its_kind() {
         waits.seconds(|wait| wait.cause == Cause::Semaphore && !wait.is_in("in_gate python_waits.py"));
     assert_eq!(others, 0.0);
 }
+
+/// Since Python 3.11 `time.sleep` tells the kernel until when, which follows from when it is called.
+#[test]
+fn a_sleep_of_python_begins_when_the_work_before_it_is_done() {
+    /// Points by which the truth may be outside.
+    const CLOSE: f64 = 6.0;
+    let session = Session::start();
+    let python = or_skip!(find("/usr/bin/python3"));
+    let program = programs().join("python_naps.py");
+    let run_without = |what: &str| session.least_seconds(&python, &[program.to_str().unwrap(), what]);
+    let truth = 100.0 * (1.0 - run_without("digest") / run_without(""));
+    let recording = or_skip!(session.record(Collector::Bpf, &[&python, &program]));
+    let (gain, range) = recording.gain_without("digest python_naps.py", CLOSE);
+    assert!(gain > 25.0 && range.contains(&truth), "{range:.0?}, {gain:.0}; in truth {truth:.0} %");
+    recording.waits().assert_seconds("settle sleeps", 0.4, 1.0, |wait| {
+        wait.cause == Cause::Sleep && wait.is_in("settle python_naps.py")
+    });
+}

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::ops::RangeInclusive;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -460,18 +459,6 @@ fn go_procedures_have_names() {
     assert!(gain > 0.15 * elapsed, "without main.hogTable {gain:.2} of {elapsed:.2} s less");
 }
 
-/// What leaving a procedure out gains, percent of the elapsed time: by one execution, and the range, with its error and so many points more.
-fn gain_without(recording: &Recording, procedure: &str, more: f64) -> (f64, RangeInclusive<f64>) {
-    let what_if = recording.what_if(&[&format!("{procedure}=0")]);
-    let row = what_if.rows().find(|row| row["section"] == "change").expect("the change has a row");
-    let of = |key: &str| row.get(key).and_then(serde_json::Value::as_f64);
-    let gain = of("elapsed_gain_percent").expect("a number");
-    let error = of("elapsed_error_percent").unwrap_or(0.0) + more;
-    let low = of("gain_low_percent").unwrap_or(gain).min(gain - error);
-    let high = of("gain_high_percent").unwrap_or(gain).max(gain + error);
-    (gain, low..=high)
-}
-
 /// What leaving a procedure of a Go program out gains, by what-if's range and by the program run anew.
 #[test]
 fn a_go_program_that_collects_garbage_is_predicted() {
@@ -489,7 +476,7 @@ fn a_go_program_that_collects_garbage_is_predicted() {
     let mut told = Vec::new();
     for _ in 0..ATTEMPTS {
         let recording = or_skip!(session.record(Collector::Bpf, &[&program]));
-        let (gain, range) = gain_without(&recording, "main.score", CLOSE);
+        let (gain, range) = recording.gain_without("main.score", CLOSE);
         let truth = 100.0 * (1.0 - seconds("score") / seconds(""));
         // A run that ends with the thread that sleeps and looks gains next to nothing.
         if range.contains(&truth) && gain > 20.0 {
@@ -515,7 +502,7 @@ fn a_java_program_with_a_lock_is_predicted() {
     let without = session.least_seconds(&java, &["-Dleave.out=weigh", "Ledger"]);
     let truth = 100.0 * (1.0 - without / session.least_seconds(&java, &["Ledger"]));
     let recording = or_skip!(record(&session, &[&["java"], &MAP[..], &["Ledger"]].concat()));
-    let (gain, range) = gain_without(&recording, "double Ledger.weigh(double)", CLOSE);
+    let (gain, range) = recording.gain_without("double Ledger.weigh(double)", CLOSE);
     assert!(gain > 40.0 && range.contains(&truth), "{range:.0?}, {gain:.0}; in truth {truth:.0} %");
     let objects = recording.report("objects", "object");
     let is_lock = |row: &serde_json::Map<String, serde_json::Value>| {

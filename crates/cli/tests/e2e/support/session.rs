@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
+use std::ops::RangeInclusive;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -336,6 +337,19 @@ impl Recording {
         let run = run(command.args(changes.iter().flat_map(|change| ["--set", change])));
         assert!(run.status.success(), "{command:?}: {}", run.stderr);
         Answer::new("what-if", &run.stdout)
+    }
+
+    /// What leaving a procedure out gains, percent of the elapsed time: by one execution, and the range, with its error and so many points
+    /// more.
+    pub fn gain_without(&self, procedure: &str, more: f64) -> (f64, RangeInclusive<f64>) {
+        let what_if = self.what_if(&[&format!("{procedure}=0")]);
+        let row = what_if.rows().find(|row| row["section"] == "change").expect("the change has a row");
+        let of = |key: &str| row.get(key).and_then(serde_json::Value::as_f64);
+        let gain = of("elapsed_gain_percent").expect("a number");
+        let error = of("elapsed_error_percent").unwrap_or(0.0) + more;
+        let low = of("gain_low_percent").unwrap_or(gain).min(gain - error);
+        let high = of("gain_high_percent").unwrap_or(gain).max(gain + error);
+        (gain, low..=high)
     }
 
     /// Every wait of the run.
