@@ -14,7 +14,7 @@
 //! too late for the item of that signal, and have waited on for another.
 
 use longpole_graph::Dependence;
-use longpole_trace::{ObjectId, Objects, Signals};
+use longpole_trace::{ObjectId, ObjectKind, Objects, Signals};
 
 use crate::analysis::Order;
 
@@ -28,6 +28,8 @@ pub(crate) struct HandOffs {
     are_none: Vec<bool>,
     /// Objects that exclude others while one has them; none where all hand-offs are followed as recorded.
     exclude: Vec<bool>,
+    /// Locks of interpreters.
+    of_interpreters: Vec<bool>,
 }
 
 impl HandOffs {
@@ -46,6 +48,11 @@ impl HandOffs {
                 .iter()
                 .map(|object| order == Order::Busy && object.kind.excludes())
                 .collect(),
+            of_interpreters: objects
+                .all()
+                .iter()
+                .map(|object| object.kind == ObjectKind::InterpreterLock)
+                .collect(),
         }
     }
 
@@ -53,6 +60,12 @@ impl HandOffs {
     pub fn is_exclusion(&self, dependence: &Dependence) -> bool {
         let excludes = |object: ObjectId| self.exclude.get(object.index()).copied().unwrap_or(false);
         dependence.object.is_some_and(excludes)
+    }
+
+    /// Whether a thread that waits for this object asks for it anew every few milliseconds, so that the end of such a wait is none: CPython
+    /// does, which asks who has the lock to give it back.
+    pub fn is_asked_for_anew(&self, object: ObjectId) -> bool {
+        self.of_interpreters.get(object.index()).copied().unwrap_or(false)
     }
 
     /// Whether the dependence is an arc.

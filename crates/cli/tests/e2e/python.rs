@@ -152,3 +152,18 @@ fn a_sleep_of_python_begins_when_the_work_before_it_is_done() {
         wait.cause == Cause::Sleep && wait.is_in("settle python_naps.py")
     });
 }
+
+/// A thread asks for the interpreter's lock anew every few milliseconds; these are no times of the program.
+#[test]
+fn waits_for_the_interpreter_follow_from_who_has_it() {
+    /// Points by which the truth may be outside.
+    const CLOSE: f64 = 8.0;
+    let session = Session::start();
+    let python = or_skip!(find("/usr/bin/python3"));
+    let program = programs().join("python_parse.py");
+    let run_without = |what: &str| session.least_seconds(&python, &[program.to_str().unwrap(), what]);
+    let truth = 100.0 * (1.0 - run_without("parse") / run_without(""));
+    let recording = or_skip!(session.record(Collector::Bpf, &[&python, &program]));
+    let (gain, range) = recording.gain_without("parse python_parse.py", CLOSE);
+    assert!(gain > 50.0 && range.contains(&truth), "{range:.0?}, {gain:.0}; in truth {truth:.0} %");
+}

@@ -283,6 +283,12 @@ impl Sweep for Compiler<'_> {
             State::Running => return self.run(arc.thread, arc.from, arc.to),
             State::Overhead => &mut planned.busy,
             State::Spinning => &mut planned.spun,
+            // How long it waits follows from who has the lock.
+            State::Blocked(Cause::Lock)
+                if arc.object.is_some_and(|object| self.foresight.hand_offs.is_asked_for_anew(object)) =>
+            {
+                return;
+            }
             State::Blocked(cause) => {
                 let request = arc.object.filter(|_| cause == Cause::Request);
                 planned.request = request.and_then(CompactObjectId::new);
