@@ -778,6 +778,22 @@ NOINLINE long send_python(u32 which, u64 key, u32 lost)
 	return output(record, __builtin_offsetof(struct python_record, frames) + record->count * 8, lost);
 }
 
+#define VFORK 58
+
+/*
+ * Where user code of a thread in the kernel goes on, with the stack as it is. The C libraries' vfork keeps its return address in a
+ * register during the call, so that the child cannot overwrite it: then it is that, which lies beyond the end of the stack still.
+ */
+INLINE u64 user_ip(struct pt_regs *registers)
+{
+	u64 popped = 0;
+	if (registers->orig_ax == VFORK &&
+	    bpf_probe_read_user(&popped, sizeof(popped), (void *)(registers->sp - sizeof(popped))) == 0 &&
+	    (popped == registers->di || popped == registers->dx))
+		return popped;
+	return registers->ip;
+}
+
 /*
  * Fills in registers, kernel frames, chain and memory; returns the size of the whole record.
  * `kernel` asks for the kernel frames of the interrupted code.
@@ -803,7 +819,7 @@ INLINE u32 take(void *context, struct stack_record *record, struct task_struct *
 	struct mm_struct *memory = task->mm;
 	if (memory) {
 		struct pt_regs *registers = bpf_task_pt_regs(task);
-		record->ip = registers->ip;
+		record->ip = user_ip(registers);
 		record->sp = registers->sp;
 		record->bp = registers->bp;
 		/* A whole stack needs no chain, and copying a short one is cheaper than following it. */
@@ -899,7 +915,7 @@ INLINE u64 stack_key(void *context, struct task_struct *task, u64 time, u32 whic
 	u32 pid = task->tgid;
 	struct stack_identity identity = {
 		.process = process_of(task),
-		.ip = registers->ip,
+		.ip = user_ip(registers),
 		.sp = registers->sp,
 		.bp = registers->bp,
 		.depth = stack_depth(task, memory, registers->sp),

@@ -167,3 +167,18 @@ fn waits_for_the_interpreter_follow_from_who_has_it() {
     let (gain, range) = recording.gain_without("parse python_parse.py", CLOSE);
     assert!(gain > 50.0 && range.contains(&truth), "{range:.0?}, {gain:.0}; in truth {truth:.0} %");
 }
+
+/// The return address of vfork is in a register while the kernel creates the process.
+#[test]
+fn processes_that_a_function_creates_belong_to_it() {
+    /// Points by which the truth may be outside.
+    const CLOSE: f64 = 8.0;
+    let session = Session::start();
+    let python = or_skip!(find("/usr/bin/python3"));
+    let program = programs().join("python_children.py");
+    let run_without = |what: &str| session.least_seconds(&python, &[program.to_str().unwrap(), what]);
+    let truth = 100.0 * (1.0 - run_without("convert") / run_without(""));
+    let recording = or_skip!(session.record(Collector::Bpf, &[&python, &program]));
+    let (gain, range) = recording.gain_without("convert python_children.py", CLOSE);
+    assert!(gain > 40.0 && range.contains(&truth), "{range:.0?}, {gain:.0}; in truth {truth:.0} %");
+}
