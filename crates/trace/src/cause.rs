@@ -208,10 +208,8 @@ pub(crate) fn by_system_call(call: &CallDefinition) -> Cause {
         74 | 75 | 162 | 306 | 277 | 26 => Cause::Io,
         // open, stat, fstat, lstat, access, truncate, ftruncate, getdents, rename, mkdir, rmdir, link, unlink, statfs
         2 | 4..=6 | 21 | 76..=78 | 82..=87 | 137 | 138 => Cause::Io,
-        // symlink, readlink, chmod, chown, umask and their like, utime, mount, umount2, extended attributes, fadvise64, utimes
-        88..=95 | 132 | 165 | 166 | 188..=199 | 221 | 235 => Cause::Io,
-        // mkdirat, mknodat, fchownat, linkat, symlinkat, readlinkat, fchmodat, utimensat, faccessat2
-        258..=260 | 265..=268 | 280 | 439 => Cause::Io,
+        // symlink, readlink, chmod, chown and their like, utime, mount, umount2, extended attributes, fadvise64; the same with `at`
+        88..=95 | 132 | 165 | 166 | 188..=199 | 221 | 235 | 258..=260 | 265..=268 | 280 | 439 => Cause::Io,
         // close, close_range: the last one of a file writes it, or frees it; of a socket it waits until that is empty
         3 | 436 => by_file(call.file),
         // getdents64, readahead, io_getevents, openat, newfstatat, unlinkat, renameat, faccessat, fallocate, renameat2, io_uring_enter, statx, openat2
@@ -371,8 +369,10 @@ mod tests {
         assert_eq!(of(230, [0, 1, 0], FileKind::None), Cause::Timer);
         assert_eq!(of(230, [0, 0, 0], FileKind::None), Cause::Sleep);
         let python = StackHints { in_python: true, ..StackHints::default() };
-        let until = call(230, [1, 1, 0], FileKind::None);
-        assert_eq!(cause(Blocking::Interruptible, Some(&until), python), Cause::Sleep);
+        assert_eq!(
+            cause(Blocking::Interruptible, Some(&call(230, [1, 1, 0], FileKind::None)), python),
+            Cause::Sleep
+        );
     }
 
     #[test]
