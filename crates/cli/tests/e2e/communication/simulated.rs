@@ -163,10 +163,12 @@ fn many_pages_of_one_variable_are_one_source_of_waiting() {
     let causes = communication.rows().find(|row| row["procedure"] == "relax_black").unwrap();
     assert_eq!(causes["requests"].as_u64(), Some(3 * 36));
     let pages = simulated.report("objects", "procedure");
-    assert_eq!(
-        pages.rows().filter(|row| row["kind"] == "page" && row["object"] != "pages of grid").count(),
-        16 + 6
-    );
+    // Stacks lie where the kernel puts them: some of them on two pages.
+    let is_page = |row: &&Map<String, Value>| {
+        row["kind"] == "page"
+            && row["object"].as_str().is_some_and(|name| name != "pages of grid" && !name.contains("stack"))
+    };
+    assert_eq!(pages.rows().filter(is_page).count(), 16 + 2);
 }
 
 #[test]
