@@ -140,7 +140,7 @@ fn what_python_s_library_has_for_waiting_has_its_kind() {
 fn a_sleep_of_python_begins_when_the_work_before_it_is_done() {
     /// Points by which the truth may be outside.
     const CLOSE: f64 = 6.0;
-    let session = Session::start();
+    let session = Session::alone();
     let python = or_skip!(find("/usr/bin/python3"));
     let program = programs().join("python_naps.py");
     let run_without = |what: &str| session.least_seconds(&python, &[program.to_str().unwrap(), what]);
@@ -158,7 +158,7 @@ fn a_sleep_of_python_begins_when_the_work_before_it_is_done() {
 fn waits_for_the_interpreter_follow_from_who_has_it() {
     /// Points by which the truth may be outside.
     const CLOSE: f64 = 8.0;
-    let session = Session::start();
+    let session = Session::alone();
     let python = or_skip!(find("/usr/bin/python3"));
     let program = programs().join("python_parse.py");
     let run_without = |what: &str| session.least_seconds(&python, &[program.to_str().unwrap(), what]);
@@ -173,7 +173,7 @@ fn waits_for_the_interpreter_follow_from_who_has_it() {
 fn processes_that_a_function_creates_belong_to_it() {
     /// Points by which the truth may be outside.
     const CLOSE: f64 = 8.0;
-    let session = Session::start();
+    let session = Session::alone();
     let python = or_skip!(find("/usr/bin/python3"));
     let program = programs().join("python_children.py");
     let run_without = |what: &str| session.least_seconds(&python, &[program.to_str().unwrap(), what]);
