@@ -41,36 +41,33 @@ impl HandOffs {
             objects.signals(id) == Signals::Numbered
                 || order == Order::Busy && object.kind.excludes() && !is_busy
         };
+        let of_all = |is_it: &dyn Fn(ObjectKind) -> bool| {
+            objects.all().iter().map(|object| is_it(object.kind)).collect()
+        };
         HandOffs {
             are_none: objects.all().iter().enumerate().map(are_none).collect(),
-            exclude: objects
-                .all()
-                .iter()
-                .map(|object| order == Order::Busy && object.kind.excludes())
-                .collect(),
-            of_interpreters: objects
-                .all()
-                .iter()
-                .map(|object| object.kind == ObjectKind::InterpreterLock)
-                .collect(),
+            exclude: of_all(&|kind| order == Order::Busy && kind.excludes()),
+            of_interpreters: of_all(&|kind| kind == ObjectKind::InterpreterLock),
         }
     }
 
     /// Whether the thread waited for another one to give back what only one can have, and that is no order.
     pub fn is_exclusion(&self, dependence: &Dependence) -> bool {
-        let excludes = |object: ObjectId| self.exclude.get(object.index()).copied().unwrap_or(false);
-        dependence.object.is_some_and(excludes)
+        dependence.object.is_some_and(|object| has(&self.exclude, object))
     }
 
     /// Whether a thread that waits for this object asks for it anew every few milliseconds, so that the end of such a wait is none: CPython
     /// does, which asks who has the lock to give it back.
     pub fn is_asked_for_anew(&self, object: ObjectId) -> bool {
-        self.of_interpreters.get(object.index()).copied().unwrap_or(false)
+        has(&self.of_interpreters, object)
     }
 
     /// Whether the dependence is an arc.
     pub fn are_order(&self, dependence: &Dependence) -> bool {
-        let excludes = |object: ObjectId| self.are_none.get(object.index()).copied().unwrap_or(false);
-        !dependence.object.is_some_and(excludes)
+        !dependence.object.is_some_and(|object| has(&self.are_none, object))
     }
+}
+
+fn has(objects: &[bool], object: ObjectId) -> bool {
+    objects.get(object.index()).copied().unwrap_or(false)
 }

@@ -183,9 +183,7 @@ impl Assembler {
     /// [`longpole_recording::Error::Io`].
     pub fn push(&mut self, event: RawEvent) -> Result<()> {
         let RawEvent { time, cpu, kind } = event;
-        if self.seen_owners.front().is_some_and(|seen| seen.time <= time) {
-            self.tell_owners(time)?;
-        }
+        self.tell_owners(time)?;
         let at = TimeAndCpu { time, cpu };
         self.last = self.last.max(time);
         match kind {

@@ -356,8 +356,8 @@ fn warn_of_losses(evidence: &Evidence, warnings: &mut Vec<String>) {
         (evidence.contradictions, "contradict those before them", "some were lost uncounted"),
         (
             evidence.disordered,
-            "came after later ones",
-            "they stand at those ones' time, and times around them are wrong",
+            "were written down after later ones",
+            "they stand at the later time, and times around them are wrong",
         ),
     ];
     for (count, what, follows) in odd {

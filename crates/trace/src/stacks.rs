@@ -179,9 +179,9 @@ impl StackTable {
         while let Some(current) = node {
             let (caller, frame) = self.nodes[current.index()];
             if self.names.is_kernel(frame) {
-                let seen = self.names.places(frame).iter().find_map(|&place| table.kernel(place));
+                let seen = self.names.places(frame).iter().find_map(|&place| table.at(place).kernel);
                 hints.kernel_writes |=
-                    self.names.places(frame).iter().any(|&place| table.kernel_writes(place));
+                    self.names.places(frame).iter().any(|&place| table.at(place).kernel_writes);
                 // The innermost one tells, but a page fault stays one whatever it waits for.
                 hints.kernel = seen.filter(|&cause| cause == Cause::PageFault).or(hints.kernel).or(seen);
                 node = caller;
@@ -189,28 +189,28 @@ impl StackTable {
             }
             let places = self.names.places(frame);
             for (dropped, &place) in places.iter().enumerate() {
-                match table.hint(place) {
+                match table.at(place).hint {
                     // The C library's outermost frames start the program; they are no wait.
-                    Some(_) if caller.is_none() && table.starts_thread(place) => {
+                    Some(_) if caller.is_none() && table.at(place).starts_thread => {
                         let (node, dropped) = pool.or(interpreter).unwrap_or((current, dropped));
                         return Stripped { node: Some(node), dropped, hints };
                     }
                     Some(hint) => {
                         hints.add(hint);
-                        hints.writes_lock |= table.writes_lock(place);
-                        interpreter =
-                            interpreter.or_else(|| table.is_of_python(place).then_some((current, dropped)));
-                        pool = if table.keeps_threads(place) { Some((current, dropped)) } else { pool };
+                        hints.writes_lock |= table.at(place).writes_lock;
+                        interpreter = interpreter
+                            .or_else(|| table.at(place).is_of_python.then_some((current, dropped)));
+                        pool = if table.at(place).keeps_threads { Some((current, dropped)) } else { pool };
                     }
-                    None if interpreter.is_some() && table.is_of_python(place) => {}
+                    None if interpreter.is_some() && table.at(place).is_of_python => {}
                     // Part of the procedure that it is inlined into, and so of the wait if that one is.
                     None if self.names.is_inlined_library(place) && dropped + 1 < places.len() => {}
                     None => {
                         // The innermost procedure's call is what was waited in.
                         let callee = self.names.callee(frame).filter(|_| dropped == 0 && current != stack);
                         callee.and_then(openmp_hint).into_iter().for_each(|hint| hints.add(hint));
-                        hints.in_python = table.is_of_python(place);
-                        table.own_hint(place).into_iter().for_each(|hint| hints.add(hint));
+                        hints.in_python = table.at(place).is_of_python;
+                        table.at(place).own_hint.into_iter().for_each(|hint| hints.add(hint));
                         hints.polls = self.names.waiting(frame) == BusyWaiting::Spins;
                         return Stripped { node: Some(current), dropped, hints };
                     }
@@ -261,14 +261,14 @@ impl StackTable {
         let outwards = std::iter::successors(Some(stack), |&node| self.nodes[node.index()].0);
         let frames = outwards.map(|node| self.nodes[node.index()].1);
         let mut own = frames.skip_while(|&frame| self.names.is_kernel(frame)).take(DEEPEST).peekable();
-        let is_any = |frame: FrameId, is: fn(&HintTable, PlaceId) -> bool| {
-            self.names.places(frame).iter().any(|&place| is(table, place))
+        let is_any = |frame: FrameId, is: fn(&FrameFacts) -> bool| {
+            self.names.places(frame).iter().any(|&place| is(table.at(place)))
         };
         let in_kernel = self.names.is_kernel(self.nodes[stack.index()].1);
         match own.peek() {
-            Some(&frame) if is_any(frame, HintTable::yields) => return BusyWaiting::Spins,
+            Some(&frame) if is_any(frame, |facts| facts.yields) => return BusyWaiting::Spins,
             // An interrupt is no wait, wherever it comes.
-            Some(&frame) if in_kernel && !is_any(frame, HintTable::asks) => return BusyWaiting::Work,
+            Some(&frame) if in_kernel && !is_any(frame, |facts| facts.asks) => return BusyWaiting::Work,
             _ => {}
         }
         let mut only_polls = true;
@@ -294,97 +294,58 @@ const ASKS: &[&str] = &[
     "usleep",
 ];
 
-/// Hints of all places, found once.
+/// What a procedure tells of stacks that it is in.
+struct FrameFacts {
+    hint: Option<Hint>,
+    /// What a wait is for that is begun there.
+    own_hint: Option<Hint>,
+    /// It is code of Python's interpreter, or of a module in C that comes with it.
+    is_of_python: bool,
+    kernel: Option<Cause>,
+    kernel_writes: bool,
+    writes_lock: bool,
+    starts_thread: bool,
+    keeps_threads: bool,
+    yields: bool,
+    asks: bool,
+}
+
+/// The facts of all procedures, found once.
 struct HintTable {
-    hints: Vec<Option<Hint>>,
-    own_hints: Vec<Option<Hint>>,
-    python: Vec<bool>,
-    kernel: Vec<Option<Cause>>,
-    kernel_writes: Vec<bool>,
-    lock_writes: Vec<bool>,
-    starts: Vec<bool>,
-    pools: Vec<bool>,
-    yields: Vec<bool>,
-    asks: Vec<bool>,
+    of_procedure: Vec<FrameFacts>,
+    procedures: Vec<ProcedureId>,
+}
+
+impl FrameFacts {
+    fn of(procedure: &Procedure) -> FrameFacts {
+        let Procedure { name, module, .. } = procedure;
+        let plain = name.trim_start_matches('_');
+        let starts = plain == "start_thread" || plain.starts_with("clone") || plain.starts_with("libc_start");
+        FrameFacts {
+            hint: hint_of(procedure),
+            own_hint: own_hint(procedure),
+            is_of_python: procedure.comes_with_python() && !procedure.is_function_of_python(),
+            kernel: by_kernel_procedure(name),
+            kernel_writes: is_kernel_write(name),
+            writes_lock: writes_lock(name),
+            starts_thread: starts && is_runtime_module(module),
+            keeps_threads: is_openmp(module),
+            yields: plain == "sched_yield" || plain == "pthread_yield",
+            asks: ASKS.contains(&plain),
+        }
+    }
 }
 
 impl HintTable {
     fn new(paths: &Paths) -> Self {
-        let procedures = paths.procedures();
-        let by_procedure: Vec<_> = procedures.iter().map(hint_of).collect();
-        let kernel: Vec<_> =
-            procedures.iter().map(|procedure| by_kernel_procedure(&procedure.name)).collect();
-        let mut table = HintTable {
-            hints: vec![],
-            own_hints: vec![],
-            python: vec![],
-            kernel: vec![],
-            kernel_writes: vec![],
-            lock_writes: vec![],
-            starts: vec![],
-            pools: vec![],
-            yields: vec![],
-            asks: vec![],
-        };
-        for place in paths.all_places() {
-            let index = place.procedure.0 as usize;
-            let procedure = &procedures[index];
-            let plain = procedure.name.trim_start_matches('_');
-            table.hints.push(by_procedure[index]);
-            table.own_hints.push(own_hint(procedure));
-            table.python.push(procedure.comes_with_python() && !procedure.is_function_of_python());
-            table.kernel.push(kernel[index]);
-            table.kernel_writes.push(is_kernel_write(&procedure.name));
-            table.lock_writes.push(writes_lock(&procedure.name));
-            let starts =
-                plain == "start_thread" || plain.starts_with("clone") || plain.starts_with("libc_start");
-            table.starts.push(starts && is_runtime_module(&procedure.module));
-            table.pools.push(is_openmp(&procedure.module));
-            table.yields.push(plain == "sched_yield" || plain == "pthread_yield");
-            table.asks.push(ASKS.contains(&plain));
+        HintTable {
+            of_procedure: paths.procedures().iter().map(FrameFacts::of).collect(),
+            procedures: paths.all_places().iter().map(|place| place.procedure).collect(),
         }
-        table
     }
 
-    fn hint(&self, place: PlaceId) -> Option<Hint> {
-        self.hints.get(place.0 as usize).copied().flatten()
-    }
-
-    /// What a wait is for that is begun there.
-    fn own_hint(&self, place: PlaceId) -> Option<Hint> {
-        self.own_hints.get(place.0 as usize).copied().flatten()
-    }
-
-    /// Whether it is code of Python's interpreter, or of a module in C that comes with it.
-    fn is_of_python(&self, place: PlaceId) -> bool {
-        self.python.get(place.0 as usize).copied().unwrap_or(false)
-    }
-
-    fn kernel(&self, place: PlaceId) -> Option<Cause> {
-        self.kernel.get(place.0 as usize).copied().flatten()
-    }
-
-    fn kernel_writes(&self, place: PlaceId) -> bool {
-        self.kernel_writes.get(place.0 as usize).copied().unwrap_or(false)
-    }
-
-    fn writes_lock(&self, place: PlaceId) -> bool {
-        self.lock_writes.get(place.0 as usize).copied().unwrap_or(false)
-    }
-
-    fn starts_thread(&self, place: PlaceId) -> bool {
-        self.starts.get(place.0 as usize).copied().unwrap_or(false)
-    }
-
-    fn keeps_threads(&self, place: PlaceId) -> bool {
-        self.pools.get(place.0 as usize).copied().unwrap_or(false)
-    }
-
-    fn asks(&self, place: PlaceId) -> bool {
-        self.asks.get(place.0 as usize).copied().unwrap_or(false)
-    }
-
-    fn yields(&self, place: PlaceId) -> bool {
-        self.yields.get(place.0 as usize).copied().unwrap_or(false)
+    /// Those of the procedure at this place.
+    fn at(&self, place: PlaceId) -> &FrameFacts {
+        &self.of_procedure[self.procedures[place.0 as usize].0 as usize]
     }
 }

@@ -53,7 +53,7 @@ pub(crate) struct Sleeps {
     waits_at: Option<(StackId, Time)>,
     last: Option<LastSleep>,
     joined: Option<JoinedSleep>,
-    /// Since when it waits for nothing; `None` before its first wait.
+    /// Since when it is awake; `None` before its first wait.
     awake_since: Option<Time>,
     /// How long it was so at most, nanoseconds.
     longest_awake: u64,
@@ -78,8 +78,9 @@ struct JoinedSleep {
     woken: Option<Time>,
     /// Whether it is one of many at that place.
     is_in_loop: bool,
-    /// How long it waited for nothing since, nanoseconds, and at most between two waits before.
+    /// How long it was awake since, nanoseconds.
     awake: u64,
+    /// How long at most between two waits before.
     longest_awake: u64,
     /// Where it has slept since.
     later: Vec<StackId>,
@@ -92,7 +93,7 @@ impl Sleeps {
         self.sleep_again(since);
     }
 
-    /// Waits for nothing no longer.
+    /// It is awake no longer.
     fn sleep_again(&mut self, time: Time) {
         let Some(since) = self.awake_since.take() else { return };
         let awake = time.since(since);

@@ -59,7 +59,7 @@ use lock_holds::HoldTotals;
 use marks::{Entered, Spawned};
 use semaphores::SemaphorePosts;
 use streams::{Streams, Transfer};
-use wakes::EarlyWake;
+use wakes::WaitEnd;
 
 pub(crate) use semaphores::KnownCount;
 pub(crate) use streams::KnownStream;
@@ -168,7 +168,7 @@ struct LiveThread {
     /// The first of its early wakes that did not come yet.
     next_early: usize,
     /// It was woken, and its switch off the processor is still to be told.
-    woken_early: Option<EarlyWake>,
+    woken_early: Option<WaitEnd>,
 }
 
 /// Replays the events of one machine.

@@ -135,19 +135,29 @@ fn what_python_s_library_has_for_waiting_has_its_kind() {
     assert_eq!(others, 0.0);
 }
 
+/// What a program gains without one of its functions, which its argument leaves out, is in the range that is told with this error, in points;
+/// and the execution says more than `least` percent.
+fn assert_gain_without(
+    session: &Session,
+    program: &str,
+    (function, least): (&str, f64),
+    close: f64,
+) -> Result<Recording, String> {
+    let python = find("/usr/bin/python3")?;
+    let path = programs().join(program);
+    let run_without = |what: &str| session.least_seconds(&python, &[path.to_str().unwrap(), what]);
+    let truth = 100.0 * (1.0 - run_without(function) / run_without(""));
+    let recording = session.record(Collector::Bpf, &[&python, &path])?;
+    let (gain, range) = recording.gain_without(&format!("{function} {program}"), close);
+    assert!(gain > least && range.contains(&truth), "{range:.0?}, {gain:.0}; in truth {truth:.0} %");
+    Ok(recording)
+}
+
 /// Since Python 3.11 `time.sleep` tells the kernel until when, which follows from when it is called.
 #[test]
 fn a_sleep_of_python_begins_when_the_work_before_it_is_done() {
-    /// Points by which the truth may be outside.
-    const CLOSE: f64 = 6.0;
     let session = Session::alone();
-    let python = or_skip!(find("/usr/bin/python3"));
-    let program = programs().join("python_naps.py");
-    let run_without = |what: &str| session.least_seconds(&python, &[program.to_str().unwrap(), what]);
-    let truth = 100.0 * (1.0 - run_without("digest") / run_without(""));
-    let recording = or_skip!(session.record(Collector::Bpf, &[&python, &program]));
-    let (gain, range) = recording.gain_without("digest python_naps.py", CLOSE);
-    assert!(gain > 25.0 && range.contains(&truth), "{range:.0?}, {gain:.0}; in truth {truth:.0} %");
+    let recording = or_skip!(assert_gain_without(&session, "python_naps.py", ("digest", 25.0), 6.0));
     recording.waits().assert_seconds("settle sleeps", 0.4, 1.0, |wait| {
         wait.cause == Cause::Sleep && wait.is_in("settle python_naps.py")
     });
@@ -156,29 +166,13 @@ fn a_sleep_of_python_begins_when_the_work_before_it_is_done() {
 /// A thread asks for the interpreter's lock anew every few milliseconds; these are no times of the program.
 #[test]
 fn waits_for_the_interpreter_follow_from_who_has_it() {
-    /// Points by which the truth may be outside.
-    const CLOSE: f64 = 8.0;
     let session = Session::alone();
-    let python = or_skip!(find("/usr/bin/python3"));
-    let program = programs().join("python_parse.py");
-    let run_without = |what: &str| session.least_seconds(&python, &[program.to_str().unwrap(), what]);
-    let truth = 100.0 * (1.0 - run_without("parse") / run_without(""));
-    let recording = or_skip!(session.record(Collector::Bpf, &[&python, &program]));
-    let (gain, range) = recording.gain_without("parse python_parse.py", CLOSE);
-    assert!(gain > 50.0 && range.contains(&truth), "{range:.0?}, {gain:.0}; in truth {truth:.0} %");
+    or_skip!(assert_gain_without(&session, "python_parse.py", ("parse", 50.0), 8.0));
 }
 
 /// The return address of vfork is in a register while the kernel creates the process.
 #[test]
 fn processes_that_a_function_creates_belong_to_it() {
-    /// Points by which the truth may be outside.
-    const CLOSE: f64 = 8.0;
     let session = Session::alone();
-    let python = or_skip!(find("/usr/bin/python3"));
-    let program = programs().join("python_children.py");
-    let run_without = |what: &str| session.least_seconds(&python, &[program.to_str().unwrap(), what]);
-    let truth = 100.0 * (1.0 - run_without("convert") / run_without(""));
-    let recording = or_skip!(session.record(Collector::Bpf, &[&python, &program]));
-    let (gain, range) = recording.gain_without("convert python_children.py", CLOSE);
-    assert!(gain > 40.0 && range.contains(&truth), "{range:.0?}, {gain:.0}; in truth {truth:.0} %");
+    or_skip!(assert_gain_without(&session, "python_children.py", ("convert", 40.0), 8.0));
 }

@@ -110,6 +110,7 @@ impl Recorded {
 
     /// Nanoseconds that threads of that name had a processor, to the last event.
     pub fn running(&self, name: &str) -> u64 {
+        let end = self.events.iter().map(|event| event.time).max();
         let mut total = 0;
         for index in 0..self.tables.threads.len() {
             let thread = ThreadId::from_index(index);
@@ -124,7 +125,6 @@ impl Recorded {
                     _ => {}
                 }
             }
-            let end = self.events.iter().map(|event| event.time).max();
             total += since.zip(end).map_or(0, |(since, end)| end.since(since));
         }
         total

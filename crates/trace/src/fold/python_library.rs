@@ -88,8 +88,8 @@ const MODULES: &[&str] = &[
 /// Whether a source file is of the library that comes with Python, and not of a package that the program chose.
 pub(super) fn is_python_library(file: &str) -> bool {
     let folders = ["/lib/python2.", "/lib/python3.", "/lib64/python2.", "/lib64/python3."];
-    let is_package = is_python_package(file);
-    file.starts_with("<frozen ") || (folders.iter().any(|folder| file.contains(folder)) && !is_package)
+    file.starts_with("<frozen ")
+        || (folders.iter().any(|folder| file.contains(folder)) && !is_python_package(file))
 }
 
 /// Whether a source file is of a package that was installed.
@@ -97,10 +97,10 @@ fn is_python_package(file: &str) -> bool {
     file.contains("/site-packages/") || file.contains("/dist-packages/")
 }
 
-/// Whether a path that ends in this procedure executes what a module of others does when it is imported; `imports`: its caller does.
-pub(super) fn imports(imports: bool, procedure: &Procedure) -> bool {
+/// Whether a path that ends in this procedure executes what a module of others does when it is imported; `of_caller`: its caller does.
+pub(super) fn imports(of_caller: bool, procedure: &Procedure) -> bool {
     let is_of_others = || is_python_library(&procedure.file) || is_python_package(&procedure.file);
-    procedure.is_importlib() || (imports && (!procedure.is_function_of_python() || is_of_others()))
+    procedure.is_importlib() || (of_caller && (!procedure.is_function_of_python() || is_of_others()))
 }
 
 /// Whether a file of machine code is a module that comes with Python.

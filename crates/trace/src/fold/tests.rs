@@ -149,14 +149,17 @@ fn python_path(paths: &mut Paths, told: &str) -> PathId {
     })
 }
 
+/// To whom such a path belongs, and what is done there.
+fn owner_in_python(told: &str) -> (String, Option<&'static str>) {
+    let mut paths = Paths::default();
+    let leaf = python_path(&mut paths, told);
+    let folding = Folding::new(&paths, Fold::Libraries);
+    (name(&paths, folding.owner(leaf)).to_owned(), folding.action(&paths, leaf))
+}
+
 #[test]
 fn python_s_own_library_belongs_to_the_function_of_the_program_that_called_it() {
-    let mut paths = Paths::default();
-    let mut owner = |told: &str| {
-        let leaf = python_path(&mut paths, told);
-        let folding = Folding::new(&paths, Fold::Libraries);
-        (name(&paths, folding.owner(leaf)).to_owned(), folding.action(&paths, leaf))
-    };
+    let owner = owner_in_python;
     let library = "/usr/lib/python3.11/json";
     let called = owner(&format!("main > load a.py:/src > decode.py:{library} > _PyEval_EvalFrameDefault"));
     assert_eq!(called, ("load a.py".to_owned(), Some("in Python's standard library")));
@@ -180,12 +183,7 @@ fn python_s_own_library_belongs_to_the_function_of_the_program_that_called_it() 
 
 #[test]
 fn what_is_done_to_import_a_module_of_others_belongs_to_who_imports_it() {
-    let mut paths = Paths::default();
-    let mut owner = |told: &str| {
-        let leaf = python_path(&mut paths, told);
-        let folding = Folding::new(&paths, Fold::Libraries);
-        (name(&paths, folding.owner(leaf)).to_owned(), folding.action(&paths, leaf))
-    };
+    let owner = owner_in_python;
     let import = "load <frozen importlib._bootstrap>:<frozen importlib._bootstrap>";
     let package = "/venv/lib/python3.11/site-packages/learn";
     let importing = Some("importing modules");

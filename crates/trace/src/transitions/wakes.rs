@@ -14,18 +14,9 @@ use crate::observer::{Observer, ReplayAnomaly};
 use crate::state::{Cause, State};
 use crate::timeline::{DependenceKind, ItemKind};
 
-/// A wake of a thread that is being switched off its processor.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct EarlyWake {
-    number: u64,
-    time: Time,
-    waker: Waker,
-    call: Option<CallId>,
-}
-
 /// What ends a wait.
 #[derive(Clone, Copy, Debug)]
-struct WaitEnd {
+pub(super) struct WaitEnd {
     /// The wake's number, from 0.
     wake: u64,
     waker: Waker,
@@ -45,12 +36,12 @@ impl Transitions<'_> {
         (waker, call, stack): (Waker, Option<CallId>, Option<StackId>),
         observer: &mut impl Observer,
     ) {
-        let wake = self.threads[thread.index()].wakes;
-        self.threads[thread.index()].wakes += 1;
         let live = &mut self.threads[thread.index()];
+        let wake = live.wakes;
+        live.wakes += 1;
         if self.sources.known[thread.index()].early_wakes.get(live.next_early) == Some(&wake) {
             live.next_early += 1;
-            live.woken_early = Some(EarlyWake { number: wake, time, waker, call });
+            live.woken_early = Some(WaitEnd { wake, waker, call, stack: None, time });
             if let Waker::Thread(waker) = waker
                 && self.threads.get(waker.index()).is_some_and(|waker| waker.state.is_on_cpu())
             {
@@ -71,10 +62,7 @@ impl Transitions<'_> {
 
     /// The thread is off its processor. It may have been woken already.
     pub(super) fn wake_early(&mut self, thread: ThreadId, time: Time, observer: &mut impl Observer) {
-        if let Some(EarlyWake { number, time: woken, waker, call }) =
-            self.threads[thread.index()].woken_early.take()
-        {
-            let end = WaitEnd { wake: number, waker, call, stack: None, time: woken };
+        if let Some(end) = self.threads[thread.index()].woken_early.take() {
             self.end_wait(thread, time, end, observer);
         }
     }

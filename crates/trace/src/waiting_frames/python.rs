@@ -50,7 +50,6 @@ const FUNCTIONS: FunctionTable = &[
     (
         "/concurrent/futures/_base.py",
         &[
-            ("Future.result", CONDITION),
             ("Future.exception", CONDITION),
             ("result", CONDITION),
             ("wait", CONDITION),

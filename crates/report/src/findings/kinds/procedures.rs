@@ -112,7 +112,7 @@ fn finding(basis: &FindingBasis<'_, '_>, work: &WorkOfThreads, row: &NodeRow) ->
     let (range, predicted_by) = gain(basis, work, (id, row, advice));
     let subject = FindingSubject::Procedure(id);
     let found = Finding::advised(basis, (&KIND, Limit::Work), subject, (advice, range), true)?;
-    let mut evidence = evidence(basis, row, lock, alone);
+    let mut evidence = evidence(basis, (row, &folded), lock, alone);
     let free =
         if advice == Advice::Parallelise { gain(basis, work, (id, row, Advice::Shorten)).0 } else { range };
     if free.low > range.high {
@@ -142,7 +142,7 @@ pub(crate) fn by_what_they_hold(findings: &mut [Finding]) {
 /// What speaks for it, the weightiest first.
 fn evidence(
     basis: &FindingBasis<'_, '_>,
-    row: &NodeRow,
+    (row, folded): (&NodeRow, &FoldedWork),
     lock: Option<&SureHold>,
     alone: f64,
 ) -> Vec<Sentence> {
@@ -153,7 +153,6 @@ fn evidence(
     if let Some((caller, share)) = largest_caller(input, row, running) {
         evidence.push(sentence!["works for ", caller, " (", ShareInWords(share), ")"]);
     }
-    let folded = FoldedWork::of(input, row.node, running(own), &running);
     evidence.extend(folded.evidence().map(Sentence::from));
     let callers = callers(input, id, &running);
     evidence.extend((!callers.is_empty()).then(|| callers_text(&callers)));
