@@ -268,8 +268,10 @@ impl InventoryThread {
     /// The last wait, as a read that follows may tell what it was for.
     fn follow_wait(&mut self, event: &Event) {
         match event.kind {
-            EventKind::Out { blocking, stack, .. } if blocking != Blocking::Runnable => {
+            EventKind::Out { blocking: Blocking::Runnable, .. } => self.sleeps.leave(event.time),
+            EventKind::Out { blocking, stack, .. } => {
                 (self.blocked, self.waited) = (Some(event.time), None);
+                self.sleeps.leave(event.time);
                 if let Some(stack) = stack.filter(|_| blocking == Blocking::Interruptible) {
                     self.sleeps.wait(stack, event.time);
                 }
@@ -285,6 +287,7 @@ impl InventoryThread {
                 }
             }
             EventKind::In => {
+                self.sleeps.run(event.time);
                 let (began, woken) = (self.blocked.take(), self.woken_running.take());
                 if let (Some(begin), Some((wake, time))) = (began, woken)
                     && begin.since(time) <= LONGEST_SWITCH

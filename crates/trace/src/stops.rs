@@ -53,10 +53,12 @@ pub(crate) struct Sleeps {
     waits_at: Option<(StackId, Time)>,
     last: Option<LastSleep>,
     joined: Option<JoinedSleep>,
-    /// Since when it is awake; `None` before its first wait.
-    awake_since: Option<Time>,
-    /// How long it was so at most, nanoseconds.
-    longest_awake: u64,
+    /// How long it has run since its last wait, nanoseconds; `None` before its first wait and while it waits.
+    worked: Option<u64>,
+    /// Since when it runs, if it does.
+    runs_since: Option<Time>,
+    /// How long it ran at most between two waits, nanoseconds.
+    longest_work: u64,
 }
 
 /// The last sleep that is over.
@@ -78,10 +80,10 @@ struct JoinedSleep {
     woken: Option<Time>,
     /// Whether it is one of many at that place.
     is_in_loop: bool,
-    /// How long it was awake since, nanoseconds.
-    awake: u64,
+    /// How long it ran since, nanoseconds.
+    work: u64,
     /// How long at most between two waits before.
-    longest_awake: u64,
+    longest_work: u64,
     /// Where it has slept since.
     later: Vec<StackId>,
 }
@@ -90,22 +92,35 @@ impl Sleeps {
     /// The thread waits there.
     pub(crate) fn wait(&mut self, place: StackId, since: Time) {
         self.waits_at = Some((place, since));
-        self.sleep_again(since);
+        self.finish_work();
     }
 
-    /// It is awake no longer.
-    fn sleep_again(&mut self, time: Time) {
-        let Some(since) = self.awake_since.take() else { return };
-        let awake = time.since(since);
-        self.longest_awake = self.longest_awake.max(awake);
+    /// It runs from now on.
+    pub(crate) fn run(&mut self, time: Time) {
+        self.runs_since = Some(time);
+    }
+
+    /// It runs no longer. Time without a processor is no work.
+    pub(crate) fn leave(&mut self, time: Time) {
+        let ran = self.runs_since.take().map_or(0, |since| time.since(since));
+        if let Some(worked) = &mut self.worked {
+            *worked += ran;
+        }
+    }
+
+    /// Its work since the last wait is over.
+    fn finish_work(&mut self) {
+        let Some(work) = self.worked.take() else { return };
+        self.longest_work = self.longest_work.max(work);
         if let Some(joined) = self.joined.as_mut().filter(|joined| joined.woken.is_some()) {
-            joined.awake += awake;
+            joined.work += work;
         }
     }
 
     /// Its wait is over.
     pub(crate) fn wake(&mut self, waker: Waker, time: Time) {
-        self.awake_since = Some(time);
+        self.finish_work();
+        self.worked = Some(0);
         if matches!(waker, Waker::Thread(_)) {
             // Its end was not its next act.
             self.joined.take_if(|joined| joined.wake.is_none());
@@ -138,8 +153,8 @@ impl Sleeps {
             told,
             woken: None,
             is_in_loop: count >= LOOKS,
-            awake: 0,
-            longest_awake: self.longest_awake,
+            work: 0,
+            longest_work: self.longest_work,
             later: Vec::new(),
         });
     }
@@ -156,15 +171,16 @@ impl Sleeps {
             told,
             woken: Some(woken),
             is_in_loop: false,
-            awake: 0,
-            longest_awake: self.longest_awake,
+            work: 0,
+            longest_work: self.longest_work,
             later: vec![place],
         });
     }
 
     /// It ends.
     pub(crate) fn end(&mut self, time: Time) {
-        self.sleep_again(time);
+        self.leave(time);
+        self.finish_work();
     }
 
     /// Of a thread that ends: the number, from 0, of the wake that ended the sleep in which it was told to.
@@ -183,7 +199,7 @@ impl Sleeps {
 impl JoinedSleep {
     /// Whether nothing else explains that it slept no more. It may end a little later than it slept again.
     fn was_told(&self) -> bool {
-        self.is_in_loop && self.awake <= self.longest_awake.max(END)
+        self.is_in_loop && self.work <= self.longest_work.max(END)
     }
 }
 
@@ -231,7 +247,9 @@ mod tests {
     fn one_that_works_for_longer_than_ever_between_its_looks_may_have_waited_for_a_lock() {
         let told = |works: u64| {
             let mut sleeps = joined(6, &[]);
-            sleeps.end(Time::from_nanoseconds(8 + works));
+            // It waits for a processor first.
+            sleeps.run(Time::from_nanoseconds(5 + 2 * END));
+            sleeps.end(Time::from_nanoseconds(5 + 2 * END + works));
             (sleeps.stopped(), sleeps.possible_stop(ThreadId(0)).is_some())
         };
         assert_eq!(told(END), (Some(6), false));
