@@ -4,11 +4,14 @@
 
 use std::ops::Range;
 
-use gimli::{BaseAddresses, CieOrFde, DebugFrame, EhFrame, EndianSlice, LittleEndian, UnwindSection};
+use gimli::{
+    BaseAddresses, CfaRule, CieOrFde, DebugFrame, EhFrame, EhFrameHdr, EhFrameOffset, EndianSlice,
+    LittleEndian, Register, UnwindContext, UnwindSection,
+};
 use object::{Object, ObjectSymbol, SymbolKind};
 
 use crate::go_functions::GoFunctions;
-use crate::image::Image;
+use crate::image::{Image, ImageSection};
 
 /// The functions of a file, sorted by their beginnings.
 #[derive(Debug, Default)]
@@ -23,11 +26,8 @@ impl Functions {
     /// Reads the functions of a file; what is damaged is absent.
     pub fn of(image: &Image) -> Self {
         let mut described = Vec::new();
-        if let Some(section) = image.section(".eh_frame") {
-            let bases = bases(image, section.addresses.start);
-            let mut frames = EhFrame::new(&section.bytes, LittleEndian);
-            frames.set_address_size(8);
-            collect(&frames, &bases, &mut described);
+        if let Some((section, bases)) = self::described(image) {
+            collect(&frames(&section), &bases, &mut described);
         }
         if let Some(section) = image.section(".debug_frame") {
             let mut frames = DebugFrame::new(&section.bytes, LittleEndian);
@@ -56,6 +56,84 @@ impl Functions {
         starts.dedup();
         starts
     }
+}
+
+/// A function as its unwind information describes it.
+#[derive(Clone, Debug)]
+pub(crate) struct DescribedFunction {
+    pub range: Range<u64>,
+    /// At its first address the return address is on top of the stack: it is no part of another function.
+    pub is_entered_by_calls: bool,
+}
+
+/// Finds functions in the unwind information of a file without reading all of it, where the file has an index of that.
+#[derive(Debug, Default)]
+pub(crate) struct FunctionIndex {
+    /// The beginnings of all functions and where they are described, for files without an index: static programs.
+    read: Option<Vec<(u64, EhFrameOffset)>>,
+}
+
+impl FunctionIndex {
+    pub fn of(image: &Image) -> FunctionIndex {
+        if image.section(".eh_frame_hdr").is_some() {
+            return FunctionIndex::default();
+        }
+        let Some((section, bases)) = described(image) else { return FunctionIndex::default() };
+        let frames = frames(&section);
+        let mut starts = Vec::new();
+        let mut entries = frames.entries(&bases);
+        while let Ok(Some(entry)) = entries.next() {
+            let CieOrFde::Fde(partial) = entry else { continue };
+            if let Ok(description) = partial.parse(EhFrame::cie_from_offset) {
+                starts.push((description.initial_address(), EhFrameOffset(description.offset())));
+            }
+        }
+        starts.sort_unstable_by_key(|(start, _)| *start);
+        FunctionIndex { read: Some(starts) }
+    }
+
+    /// The function that holds the address; the index is that of the image.
+    pub fn function_at(&self, image: &Image, address: u64) -> Option<DescribedFunction> {
+        const STACK_POINTER: Register = Register(7);
+        const RETURN_ADDRESS: i64 = 8;
+        let (section, mut bases) = described(image)?;
+        let frames = frames(&section);
+        let at = match &self.read {
+            Some(starts) => {
+                let after = starts.partition_point(|(start, _)| *start <= address);
+                starts[..after].last()?.1
+            }
+            None => {
+                let index = image.section(".eh_frame_hdr")?;
+                bases = bases.set_eh_frame_hdr(index.addresses.start);
+                let index = EhFrameHdr::new(&index.bytes, LittleEndian).parse(&bases, 8).ok()?;
+                let table = index.table()?;
+                table.pointer_to_offset(table.lookup(address, &bases).ok()?).ok()?
+            }
+        };
+        let description = frames.fde_from_offset(&bases, at, EhFrame::cie_from_offset).ok()?;
+        let range = description.initial_address()..description.end_address();
+        let mut context = UnwindContext::new();
+        let at_start =
+            description.unwind_info_for_address(&frames, &bases, &mut context, range.start).ok()?;
+        let is_entered_by_calls = matches!(
+            at_start.cfa(),
+            CfaRule::RegisterAndOffset { register: STACK_POINTER, offset: RETURN_ADDRESS }
+        );
+        range.contains(&address).then_some(DescribedFunction { range, is_entered_by_calls })
+    }
+}
+
+fn described(image: &Image) -> Option<(ImageSection, BaseAddresses)> {
+    let section = image.section(".eh_frame")?;
+    let bases = bases(image, section.addresses.start);
+    Some((section, bases))
+}
+
+fn frames(section: &ImageSection) -> EhFrame<EndianSlice<'_, LittleEndian>> {
+    let mut frames = EhFrame::new(&section.bytes, LittleEndian);
+    frames.set_address_size(8);
+    frames
 }
 
 fn bases(image: &Image, frames: u64) -> BaseAddresses {

@@ -41,6 +41,7 @@ mod perf_map;
 mod polling;
 mod process;
 mod python;
+mod skipped;
 mod spin;
 mod symboliser;
 mod thread_bodies;

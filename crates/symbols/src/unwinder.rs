@@ -16,6 +16,7 @@ use crate::mapping::{Mapping, Registers};
 use crate::maps;
 use crate::module::{CodeModule, KERNEL, Modules};
 use crate::process::{MappedCode, ProcessMappings};
+use crate::skipped::{FollowedBy, SkippedFunctions};
 
 /// Paths longer than this are cut at their outer end.
 const MOST_FRAMES: usize = 2048;
@@ -58,6 +59,7 @@ pub struct DataAddress {
 pub struct Unwinder {
     modules: Modules,
     frames: FrameInformation,
+    skipped: SkippedFunctions,
     processes: FxHashMap<u32, ProcessMappings>,
     /// Number of modules whose unwind information is known to `frames`.
     added: usize,
@@ -76,6 +78,7 @@ impl Unwinder {
         Unwinder {
             modules: Modules::new(),
             frames: FrameInformation::new(),
+            skipped: SkippedFunctions::default(),
             processes: FxHashMap::default(),
             added: 0,
         }
@@ -302,6 +305,9 @@ impl StackWalk<'_> {
                         area = process.area(address);
                     }
                     if area.is_some() && self.out.len() < self.limit {
+                        if caller.at == CodeProgress::InCall {
+                            self.push_skipped(caller.ip, FollowedBy::UnwindInformation);
+                        }
                         place = caller;
                         self.push_in(area, place);
                         continue;
@@ -335,7 +341,9 @@ impl StackWalk<'_> {
             if !self.is_plausible_return(address) || self.out.len() >= self.limit {
                 return;
             }
-            if !marked {
+            if marked {
+                self.push_skipped(address, FollowedBy::FramePointers);
+            } else {
                 let missing = self.unwinder.missing();
                 self.out.push(missing);
                 marked = true;
@@ -349,40 +357,23 @@ impl StackWalk<'_> {
         let mut addresses = chain.iter().filter(|address| !is_context_mark(**address));
         let Some(&ip) = addresses.next() else { return };
         self.push(ip, self.progress(ip));
-        let mut inner = Some(ip);
         for &address in addresses {
             if self.out.len() >= self.limit || !self.is_plausible_return(address) {
                 return;
             }
-            if let Some(skipped) = inner.take().and_then(|ip| self.skipped_caller(ip, address)) {
-                self.out.push(skipped);
-            }
+            self.push_skipped(address, FollowedBy::FramePointers);
             self.push(address, CodeProgress::InCall);
         }
     }
 
-    /// The function that a chain skips between the instruction pointer in a library without frame pointers and
-    /// the first return address. The frame pointer still is that of the library's caller:
-    ///
-    /// ```text
-    ///   worker:   call get                 the return address is here, in worker
-    ///   get:      push bp; mov bp, sp      owns the frame pointer, and is what that call calls
-    ///             call pthread_mutex_lock  its own return address is not in the chain
-    /// ```
-    /// Only a direct call tells its target. The address is the function's first: where in it is not known.
-    fn skipped_caller(&self, ip: u64, return_address: u64) -> Option<CodeAddress> {
-        const CALL: u8 = 0xe8;
-        let area = self.process.area(return_address.wrapping_sub(1))?;
-        if self.process.area(ip)?.source.module == area.source.module {
-            return None;
-        }
-        let image = area.source.image.as_ref()?;
-        let next = return_address.wrapping_add(area.source.shift);
-        let &[CALL, a, b, c, d] = image.code(next.wrapping_sub(5), 5) else { return None };
-        let target = next.wrapping_add_signed(i32::from_le_bytes([a, b, c, d]).into());
-        // A call of the library itself goes to its entry in the table of imports.
-        let is_function = image.section(".text")?.addresses.contains(&target);
-        is_function.then_some(CodeAddress { module: area.source.module, address: target })
+    /// Appends the frame of the function that was called there, if it is missing.
+    fn push_skipped(&mut self, return_address: u64, by: FollowedBy) {
+        let call = return_address.wrapping_sub(1);
+        let process = self.process.clone();
+        let (Some(area), Some(&inner)) = (process.area(call), self.out.last()) else { return };
+        let at = call.wrapping_add(area.source.shift);
+        let skipped = self.unwinder.skipped.between(&area.source, at, inner, by);
+        self.out.extend(skipped);
     }
 
     /// Whether the address lies in executable memory and, where its bytes are known, after a call.

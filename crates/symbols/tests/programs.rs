@@ -112,7 +112,9 @@ fn registers(pid: u32) -> Registers {
 
 /// What remains of the procedures without those of libc between and around.
 fn own(procedures: &[String]) -> Vec<&str> {
+    let jumps = ["hands_on", "naps", "rare", "mostly_not", "leads"];
     let own = ["innermost", "recursive", "compares", "sorts", "main", "[missing frames]"];
+    let own = [&jumps[..], &own].concat();
     procedures.iter().map(String::as_str).filter(|name| own.contains(name)).collect()
 }
 
@@ -139,6 +141,26 @@ fn callers_are_found_through_libc_in_every_kind_of_program() {
                 ["innermost", "compares", "sorts", "main"],
                 "{options:?} {procedures:?}"
             );
+        }
+    }
+}
+
+/// Their frames are gone; the calls that are left tell which functions they were.
+#[test]
+fn functions_whose_last_act_was_a_call_are_found() {
+    let cases: [(&[&str], &[&str]); 3] = [
+        (&["jump"], &["innermost", "compares", "sorts", "hands_on", "leads", "main"]),
+        (&["jump", "libc"], &["naps", "leads", "main"]),
+        // Not twice, though it lies in two places.
+        (&["jump", "rarely"], &["innermost", "rare", "mostly_not", "leads", "main"]),
+    ];
+    for options in [&["-O2"][..], &["-O2", "-fno-omit-frame-pointer"], &["-O2", "-static"]] {
+        let folder = tempfile::tempdir().unwrap();
+        let program = compile(folder.path(), options);
+        for (arguments, expected) in cases {
+            let sleeper = Sleeper::start(&program, arguments);
+            let procedures = sleeper.procedures(16 << 10, true);
+            assert_eq!(own(&procedures), expected, "{options:?} {arguments:?} {procedures:?}");
         }
     }
 }

@@ -1,4 +1,5 @@
-// Sleeps in libc under known callers; the depth of a recursion is an argument.
+// Sleeps in libc under known callers. The argument is the depth of a recursion, or `jump`: functions that end in calls;
+// `jump libc`: one whose last call is that of libc; `jump rarely`: one whose unlikely part lies elsewhere.
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -36,8 +37,48 @@ __attribute__((noinline)) void sorts(void) {
   __asm__ volatile("" ::: "memory");
 }
 
+volatile int jumps;
+
+__attribute__((noinline)) void hands_on(void) {
+  jumps++;
+  sorts();
+}
+
+__attribute__((noinline)) int naps(void) {
+  static const struct timespec long_time = {1000, 0};
+  jumps++;
+  return nanosleep(&long_time, 0);
+}
+
+__attribute__((noinline, cold)) void rare(void) {
+  innermost();
+  __asm__ volatile("" ::: "memory");
+}
+
+__attribute__((noinline)) void mostly_not(int number) {
+  for (int i = 0; i < number; i++)
+    if (jumps == 1) {
+      jumps += 2;
+      rare();
+      __asm__ volatile("" ::: "memory");
+    } else
+      jumps++;
+}
+
+__attribute__((noinline)) void leads(int count, char **arguments) {
+  if (count == 2)
+    hands_on();
+  else if (strcmp(arguments[2], "libc") == 0)
+    jumps = naps();
+  else
+    mostly_not(count);
+  __asm__ volatile("" ::: "memory");
+}
+
 int main(int count, char **arguments) {
-  if (count > 1)
+  if (count > 1 && strcmp(arguments[1], "jump") == 0)
+    leads(count, arguments);
+  else if (count > 1)
     return recursive(atoi(arguments[1]));
   sorts();
   return 0;
