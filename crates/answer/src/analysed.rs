@@ -176,7 +176,9 @@ impl Analysed {
         let build = |input: &ReportInput<'_>, options: &ReportOptions| {
             build_what_if(input, options, &changes, (&found, replayed.as_ref()))
         };
-        Ok(self.build((&folded, &Details::default(), &OutsideAnswers::default()), &options, build))
+        let demand = DetailsDemand { contention: true, ..DetailsDemand::default() };
+        let details = self.details(&folded, &demand)?;
+        Ok(self.build((&folded, &details, &OutsideAnswers::default()), &options, build))
     }
 
     /// What becomes of the run replayed with these changes, where it can be: not of a phase, not where an order of locks is asked for, and

@@ -45,6 +45,12 @@ pub enum ChangeSubject {
 }
 
 impl ChangeSubject {
+    /// Whether work of the thread at this path, which is the owner of all that is folded into it, is its.
+    #[must_use]
+    pub fn is_of(&self, program: &Program, paths: &Paths, thread: ThreadId, path: PathId) -> bool {
+        self.has((program, paths, &Folding::default()), thread, path)
+    }
+
     fn has(&self, (program, paths, folding): WorkTree<'_>, thread: ThreadId, path: PathId) -> bool {
         let innermost = || paths.innermost(folding.owner(path));
         match self {

@@ -14,6 +14,7 @@ mod diff;
 mod export;
 mod failures;
 mod folders;
+mod free_locks;
 mod guidance;
 mod headlines;
 mod hostile_names;

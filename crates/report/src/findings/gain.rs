@@ -21,7 +21,7 @@ pub(crate) struct GainRange {
 pub(super) struct ExecutedChange {
     pub gain: ExecutedGain,
     /// By what part of its time the unchanged run is off.
-    off: f64,
+    pub(super) off: f64,
     /// Busy-waits that nothing is known to have ended, as a part of the run, percent.
     pub unexplained: f64,
     /// Whether threads may have been told to end.

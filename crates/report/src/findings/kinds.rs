@@ -12,6 +12,7 @@ pub(super) mod procedures;
 pub(super) mod processes;
 pub(super) mod processors;
 pub(super) mod requests;
+pub(super) mod serial_work;
 pub(super) mod services;
 pub(super) mod shared_lines;
 pub(super) mod sleep;

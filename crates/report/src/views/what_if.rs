@@ -1,11 +1,14 @@
 //! `longpole what-if`: the run with some work made shorter or longer (metrics.md §5).
 
-use longpole_metrics::{Analysis, By, PredictedGain, Replay, ReplayedGain, WhatIf};
+use longpole_metrics::{
+    Analysis, By, ChangeSubject, PredictedGain, Replay, ReplayedGain, WhatIf, WorkChange, tells_holds,
+};
 
 use super::{add_frame, identity, replay};
 use crate::change::NamedChange;
 use crate::evidence::{loss_error, lost_percent};
 use crate::findings::threshold::{MISSED, UNEXPLAINED_SPINS};
+use crate::findings::{SerialPart, SerialWork};
 use crate::input::{ReportInput, ReportOptions, ReportTables};
 use crate::quantity::{count_of, percent, percent_text, percent_with_error, time_text};
 use crate::report::{Report, Row};
@@ -49,9 +52,14 @@ pub fn build_what_if(
     (found, replayed): (&WhatIf, Option<&Replay>),
 ) -> Report {
     let input = &ReportTables::new(*input);
-    let order = order_text(found, replayed);
-    let found =
-        &replayed.map_or_else(|| found.clone(), |replayed| holding(input, changes, (found, replayed)));
+    let mut order = order_text(found, replayed);
+    let held = replayed.map_or_else(|| found.clone(), |replayed| holding(input, changes, (found, replayed)));
+    let asks_for_locks = replayed.is_some() && tells_holds(input.input().details.holds.as_ref());
+    let ranged = if asks_for_locks { held.clone() } else { with_locks(input, changes, &held) };
+    if ranged.together.elapsed_least < held.together.elapsed_least {
+        order.push_str(" Who finds a lock free is not seen: the least is gained if threads wait for it then (`record --locks` tells).");
+    }
+    let found = &ranged;
     let mut report =
         Report::named(NAME, input, &ReportOptions { by: By::Procedure, ..options.clone() }, &COLUMNS);
     let lines = lines(input, changes, found);
@@ -123,6 +131,35 @@ fn order_text(found: &WhatIf, replayed: Option<&Replay>) -> String {
         }
     };
     format!("{own}{polls}{order}")
+}
+
+/// The gains with ranges of elapsed time that hold a run whose threads wait for locks that they find free in the recorded one.
+fn with_locks(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -> WhatIf {
+    let serial = SerialWork::of(input);
+    let least = |gain: &PredictedGain, changes: &[NamedChange]| {
+        let left = |part: &SerialPart<'_>| {
+            changes.iter().map(|change| left_of(input, part, &change.change)).product()
+        };
+        // What the execution misses of the recorded run is no work, and may stay.
+        let done = found.before.elapsed as f64 * (1.0 - found.execution_error.unwrap_or(0.0).abs());
+        let least = (done - serial.longest(left)).max(0.0);
+        PredictedGain { elapsed_least: gain.elapsed_least.min(least), ..*gain }
+    };
+    let alone =
+        found.alone.iter().zip(changes).map(|(gain, change)| least(gain, std::slice::from_ref(change)));
+    WhatIf { alone: alone.collect(), together: least(&found.together, changes), ..found.clone() }
+}
+
+/// What a change leaves of work that may be with a lock; nothing where waits for that lock are what is shortened.
+fn left_of(input: &ReportTables<'_>, part: &SerialPart<'_>, change: &WorkChange) -> f64 {
+    match &change.subject {
+        ChangeSubject::Objects(objects) if objects.contains(&part.object) && change.factor < 1.0 => 0.0,
+        ChangeSubject::Holds(objects) if objects.contains(&part.object) => change.factor,
+        subject if subject.is_of(input.program, input.paths, part.charge.thread, part.charge.path) => {
+            change.factor
+        }
+        _ => 1.0,
+    }
 }
 
 /// The gains with ranges of elapsed time that hold those of the run replayed.

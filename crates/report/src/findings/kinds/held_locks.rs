@@ -32,10 +32,17 @@ pub(super) struct SureHold {
 
 /// The lock with which each procedure surely worked longest.
 pub(super) fn held_locks(input: &ReportTables<'_>) -> BTreeMap<ProcedureId, SureHold> {
-    let handed = handovers(input);
-    let shares = shares(input, &handed);
+    let handed = HandedLocks::of(input);
+    let mut most = sure_holds(input, &handed);
+    add_possible(input, &handed, &mut most);
+    most
+}
+
+/// The same without what is possible.
+pub(super) fn sure_holds(input: &ReportTables<'_>, handed: &HandedLocks) -> BTreeMap<ProcedureId, SureHold> {
+    let shares = shares(input, &handed.0);
     let mut most: BTreeMap<ProcedureId, SureHold> = BTreeMap::new();
-    for (&(releaser, object), handover) in &handed {
+    for (&(releaser, object), handover) in &handed.0 {
         let Some((whole, parts)) = shares.get(&releaser) else { continue };
         for (&procedure, &part) in parts {
             let cpu = handover.cpu.min(*whole).saturating_sub(whole - part);
@@ -49,16 +56,11 @@ pub(super) fn held_locks(input: &ReportTables<'_>) -> BTreeMap<ProcedureId, Sure
             }
         }
     }
-    add_possible(input, &handed, &mut most);
     most
 }
 
 /// How long each procedure worked on behalf of those who let its lock go.
-fn add_possible(
-    input: &ReportTables<'_>,
-    handed: &BTreeMap<(ProcedureId, ObjectId), Handover>,
-    most: &mut BTreeMap<ProcedureId, SureHold>,
-) {
+fn add_possible(input: &ReportTables<'_>, handed: &HandedLocks, most: &mut BTreeMap<ProcedureId, SureHold>) {
     if most.is_empty() {
         return;
     }
@@ -66,7 +68,7 @@ fn add_possible(
         let own = input.paths.innermost(charge.path).map(|place| place.procedure);
         let Some(held) = own.and_then(|own| most.get_mut(&own)) else { continue };
         let lets_go =
-            |place: &longpole_trace::CodePlace| handed.contains_key(&(place.procedure, held.object));
+            |place: &longpole_trace::CodePlace| handed.0.contains_key(&(place.procedure, held.object));
         if input.paths.places_of(charge.path).any(|place| lets_go(&place)) {
             held.possible += charge.measures.running;
         }
@@ -74,16 +76,28 @@ fn add_possible(
 }
 
 /// Hand-overs by the procedure that lets go and the lock.
-fn handovers(input: &ReportTables<'_>) -> BTreeMap<(ProcedureId, ObjectId), Handover> {
-    let mut sums: BTreeMap<(ProcedureId, ObjectId), Handover> = BTreeMap::new();
-    let handovers = input.input().details.contention.iter().flat_map(|contention| &contention.handovers);
-    for (&(object, place), handover) in handovers {
-        if let Some(place) = place.filter(|_| is_lock(input.input().objects.get(object).kind)) {
-            let procedure = input.paths.all_places()[place.0 as usize].procedure;
-            sums.entry((procedure, object)).or_default().add(handover);
+pub(super) struct HandedLocks(BTreeMap<(ProcedureId, ObjectId), Handover>);
+
+impl HandedLocks {
+    pub fn of(input: &ReportTables<'_>) -> HandedLocks {
+        let mut sums: BTreeMap<(ProcedureId, ObjectId), Handover> = BTreeMap::new();
+        let handovers = input.input().details.contention.iter().flat_map(|contention| &contention.handovers);
+        for (&(object, place), handover) in handovers {
+            if let Some(place) = place.filter(|_| is_lock(input.input().objects.get(object).kind)) {
+                let procedure = input.paths.all_places()[place.0 as usize].procedure;
+                sums.entry((procedure, object)).or_default().add(handover);
+            }
         }
+        HandedLocks(sums)
     }
-    sums
+
+    /// Which part of the time that the procedure held locks while others wanted them it held this one; `None` where it never let it go.
+    pub fn share(&self, releaser: ProcedureId, object: ObjectId) -> Option<f64> {
+        let own = self.0.get(&(releaser, object))?.held;
+        let locks = (releaser, ObjectId(0))..=(releaser, ObjectId(u32::MAX));
+        let all: u64 = self.0.range(locks).map(|(_, handover)| handover.held).sum();
+        (all > 0).then(|| own as f64 / all as f64)
+    }
 }
 
 /// Useful CPU time on behalf of each procedure that lets go of a lock, and whose it is.

@@ -14,6 +14,7 @@ use longpole_trace::{Cause, Folding, ProcedureId};
 
 use super::held_locks::{SureHold, held_locks};
 use super::locks::{holding, holds_of};
+use super::serial_work::{SerialPart, SerialWork};
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit, Prediction,
 };
@@ -38,18 +39,20 @@ pub(crate) static KIND: FindingKind = FindingKind {
 };
 
 /// What the predictions of all procedures depend on.
-struct WorkOfThreads {
+struct WorkOfThreads<'a> {
     held: BTreeMap<ProcedureId, SureHold>,
+    serial: SerialWork<'a>,
     /// Useful CPU time of each procedure by the threads that have any.
     spread: BTreeMap<ProcedureId, BTreeMap<ThreadId, u64>>,
     /// Time with one busy thread in which others lacked a processor, nanoseconds.
     starved: f64,
 }
 
-impl WorkOfThreads {
-    fn of(basis: &FindingBasis<'_, '_>) -> WorkOfThreads {
+impl<'a> WorkOfThreads<'a> {
+    fn of(basis: &FindingBasis<'a, '_>) -> WorkOfThreads<'a> {
         WorkOfThreads {
             held: held_locks(basis.input),
+            serial: SerialWork::of(basis.input),
             spread: spread(basis.input),
             starved: basis.facts.starved_percent / 100.0 * basis.facts.elapsed as f64,
         }
@@ -84,7 +87,7 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     rows.filter_map(|row| finding(basis, &work, row)).collect()
 }
 
-fn finding(basis: &FindingBasis<'_, '_>, work: &WorkOfThreads, row: &NodeRow) -> Option<Finding> {
+fn finding(basis: &FindingBasis<'_, '_>, work: &WorkOfThreads<'_>, row: &NodeRow) -> Option<Finding> {
     let FindingBasis { input, facts, .. } = basis;
     let Node::Procedure(id) = row.node else { return None };
     let own = &row.own;
@@ -195,7 +198,7 @@ fn is_kernel(input: &ReportTables<'_>, id: ProcedureId) -> bool {
 
 fn gain(
     basis: &FindingBasis<'_, '_>,
-    work: &WorkOfThreads,
+    work: &WorkOfThreads<'_>,
     (id, row, advice): (ProcedureId, &NodeRow, Advice),
 ) -> (GainRange, Prediction) {
     let FindingBasis { input, bounds, facts } = basis;
@@ -230,6 +233,11 @@ fn gain(
         return (within(range, gain.middle), Prediction::Replay);
     }
     let range = within(GainRange::around(gain, error(gain), &executed, bounds), gain);
+    // What others do may be with a lock that the threads of the changed run wait for.
+    let left = |part: &SerialPart<'_>| if part.procedure == id { 0.0 } else { 1.0 };
+    let done = bounds.elapsed * (1.0 - executed.off);
+    let least_left = (done - work.serial.longest(left)).max(0.0);
+    let range = GainRange { low: range.low.min(least_left), ..range };
     // What is left of work that threads share they may share otherwise.
     let high = if is_spread { range.high } else { range.high.max(evened.min(limit)) };
     let range = GainRange { high, ..range }.or_at_least(least, &executed);
@@ -244,7 +252,7 @@ fn gain(
 /// What metrics say that need no execution: of its own work made free.
 fn predictions(
     input: &ReportTables<'_>,
-    work: &WorkOfThreads,
+    work: &WorkOfThreads<'_>,
     (id, row): (ProcedureId, &NodeRow),
 ) -> Vec<f64> {
     let own = &row.own;

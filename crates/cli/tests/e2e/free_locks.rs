@@ -1,0 +1,49 @@
+//! A lock that threads find free in the recorded run may be what they wait for in a changed one: the program is run anew without a procedure.
+
+use crate::support::{Session, or_skip};
+
+const SOURCE: &str = "free_lock.c";
+
+/// By the scheduler's accidents, in points.
+const CLOSE: f64 = 4.0;
+
+#[test]
+fn work_beside_a_lock_gains_no_more_than_the_lock_lets_it() {
+    let session = Session::alone();
+    let seconds = |flags: &[&str]| session.least_seconds(&session.build(SOURCE, flags).unwrap(), &[]);
+    let without = seconds(&[r#"-DSCALED="pack""#, "-DFACTOR=0", "-O2", "-pthread"]);
+    let truth = 100.0 * (1.0 - without / seconds(&["-O2", "-pthread"]));
+    let program = or_skip!(session.build(SOURCE, &["-O2", "-pthread"]));
+    // Two processors share what is left at best.
+    assert!(truth < 45.0, "{truth}");
+    for options in [&["--collector", "bpf"][..], &["--collector", "bpf", "--locks"]] {
+        let recording = session.record_with(options, &program);
+        let (_, range) = recording.gain_without("procedure:pack", CLOSE);
+        assert!(range.contains(&truth), "{options:?}: {range:.0?}; in truth {truth:.0} %");
+        let summary = recording.report("summary", "procedure");
+        let row = summary.all_changes().find(|row| row["text"] == "pack").expect("it gains most");
+        let least = row["gain_low_percent"].as_f64().unwrap();
+        assert!(least < truth + CLOSE, "{options:?}: {row:?}; in truth {truth:.0} %");
+    }
+}
+
+/// The unlock is the last call of `update`, which jumps to it.
+#[test]
+fn who_lets_a_lock_go_by_its_last_call_is_told() {
+    let session = Session::start();
+    let program = or_skip!(session.build(SOURCE, &["-O2", "-pthread"]));
+    // Without the program's memory, a lock has the name of the procedure that waits for it.
+    for (collector, lock) in [("bpf", "table_lock"), ("perf", "mutex in update")] {
+        let recording = session.record_with(&["--collector", collector], &program);
+        let answer = recording.report_with("objects", "object", &["--of", lock]);
+        let places: Vec<_> = answer
+            .rows()
+            .filter(|row| row["section"] == "holder")
+            .map(|row| row["procedure"].clone())
+            .collect();
+        assert!(
+            !places.is_empty() && places.iter().all(|place| place == "update"),
+            "{collector}: {places:?}"
+        );
+    }
+}
