@@ -15,7 +15,7 @@ use std::ops::Range;
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Mnemonic};
 use rustc_hash::FxHashMap;
 
-use crate::functions::FunctionIndex;
+use crate::functions::{DescribedFunction, FunctionIndex};
 use crate::image::Image;
 use crate::module::CodeSource;
 use crate::unwinder::CodeAddress;
@@ -33,15 +33,22 @@ pub(crate) struct SkippedFunctions {
 }
 
 /// A file's code, and where functions are in it.
-type FileCode<'a> = (&'a Image, &'a FunctionIndex);
+type FunctionCode<'a> = (&'a Image, &'a FunctionIndex);
 
 #[derive(Clone, Debug)]
 struct CalledFunction {
     range: Range<u64>,
-    /// Where it goes on elsewhere for good: the jump, and its target if that is in the same file.
-    leaves: Vec<(u64, Option<u64>)>,
+    /// Where it goes on in another function for good.
+    leaves: Vec<LeavingJump>,
     /// Parts of it that lie elsewhere: a jump of it leads into the middle of them.
     parts: Vec<Range<u64>>,
+}
+
+#[derive(Clone, Debug)]
+struct LeavingJump {
+    address: u64,
+    /// The function that it leads to, if that is in the same file and known.
+    function: Option<Range<u64>>,
 }
 
 /// How a stack was followed.
@@ -63,21 +70,18 @@ impl SkippedFunctions {
         by: FollowedBy,
     ) -> Option<CodeAddress> {
         let image = source.image.as_ref().filter(|_| !source.is_go)?;
-        let index = self.indices.entry(source.module).or_insert_with(|| FunctionIndex::of(image));
-        let code = (&**image, &*index);
-        let called = self.called.entry((source.module, call));
-        let called = called.or_insert_with(|| CalledFunction::of(code, call)).as_ref()?;
-        let is_same_file = inner.module == source.module;
-        if is_same_file && called.has(inner.address) {
-            return None;
-        }
-        let inner = is_same_file.then_some(inner.address);
-        Some(CodeAddress { module: source.module, address: called.left_at(code, inner, by) })
+        let called = self.called.entry((source.module, call)).or_insert_with(|| {
+            let index = self.indices.entry(source.module).or_insert_with(|| FunctionIndex::of(image));
+            CalledFunction::of((image, index), call)
+        });
+        let inner = Some(inner).filter(|inner| inner.module == source.module).map(|inner| inner.address);
+        let address = called.as_ref()?.left_for(inner, by)?;
+        Some(CodeAddress { module: source.module, address })
     }
 }
 
 impl CalledFunction {
-    fn of((image, index): FileCode<'_>, call: u64) -> Option<CalledFunction> {
+    fn of((image, index): FunctionCode<'_>, call: u64) -> Option<CalledFunction> {
         const CALL: u8 = 0xe8;
         let next = call.wrapping_add(1);
         let &[CALL, a, b, c, d] = image.code(next.wrapping_sub(5), 5) else { return None };
@@ -86,46 +90,42 @@ impl CalledFunction {
         if range.start != target || is_stub(image, target) {
             return None;
         }
-        let leaves = jumps_out(image, &range);
-        let mut called = CalledFunction { range, leaves, parts: Vec::new() };
-        called.find_parts((image, index));
+        let mut called = CalledFunction { range, leaves: Vec::new(), parts: Vec::new() };
+        for (address, target) in jumps_out(image, &called.range) {
+            called.add_jump(
+                address,
+                target.and_then(|target| Some((target, index.function_at(image, target)?))),
+            );
+        }
         Some(called)
     }
 
     /// A function's unlikely code lies elsewhere, with a description of its own that goes on from where the function was.
-    fn find_parts(&mut self, (image, index): FileCode<'_>) {
-        for target in self.leaves.iter().filter_map(|(_, target)| *target) {
-            if let Some(function) = index.function_at(image, target)
-                && (function.range.start != target || !function.is_entered_by_calls)
-                && !self.parts.contains(&function.range)
-            {
+    fn add_jump(&mut self, address: u64, target: Option<(u64, DescribedFunction)>) {
+        match target {
+            Some((target, function)) if function.range.start != target || !function.is_entered_by_calls => {
                 self.parts.push(function.range);
             }
+            target => {
+                let function = target.map(|(_, function)| function.range);
+                self.leaves.push(LeavingJump { address, function });
+            }
         }
-        let parts = std::mem::take(&mut self.parts);
-        self.leaves.retain(|(_, target)| {
-            target.is_none_or(|target| !parts.iter().any(|part| part.contains(&target)))
-        });
-        self.parts = parts;
     }
 
-    fn has(&self, address: u64) -> bool {
-        self.range.contains(&address) || self.parts.iter().any(|part| part.contains(&address))
-    }
-
-    /// The jump that led to the next frame inwards, or its first address where that is not known.
-    fn left_at(&self, (image, index): FileCode<'_>, inner: Option<u64>, by: FollowedBy) -> u64 {
-        if by == FollowedBy::FramePointers {
-            return self.range.start;
+    /// Where it was left for the next frame inwards, at this address of the same file; `None` if that is a part of it. Its first address
+    /// where the jump is not known.
+    fn left_for(&self, inner: Option<u64>, by: FollowedBy) -> Option<u64> {
+        let holds = |range: &Range<u64>| inner.is_some_and(|inner| range.contains(&inner));
+        if holds(&self.range) || self.parts.iter().any(holds) {
+            return None;
         }
-        let entered =
-            inner.and_then(|inner| index.function_at(image, inner)).map(|function| function.range.start);
-        let leads_there = |(_, target): &&(u64, Option<u64>)| entered.is_some() && *target == entered;
-        let mut direct = self.leaves.iter().filter(leads_there);
-        match (direct.next(), direct.next(), &self.leaves[..]) {
-            (Some(&(jump, _)), None, _) | (None, None, &[(jump, _)]) => jump,
+        let mut direct = self.leaves.iter().filter(|jump| jump.function.as_ref().is_some_and(holds));
+        Some(match (direct.next(), direct.next(), &self.leaves[..]) {
+            _ if by == FollowedBy::FramePointers => self.range.start,
+            (Some(jump), None, _) | (None, None, [jump]) => jump.address,
             _ => self.range.start,
-        }
+        })
     }
 }
 
