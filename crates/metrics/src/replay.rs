@@ -13,7 +13,7 @@
 //! ranges hold a run in which threads share all processors evenly, and one in which they are moved to free processors only.
 //!
 //! The unchanged run has to come out as recorded, within 2 %. Where it does not, the locks at fault keep their recorded order, which is
-//! said; where that does not help, the replay is refused. Gains are in proportion to what the replay itself takes, and ranges over
+//! said; ranges hold an execution in which they do not, if that misses the run by less than 10 %. Where that does not help, the replay is refused. Gains are in proportion to what the replay itself takes, and ranges over
 //! executions whose work is varied by 1 % and whose latencies and turns are by half, so that others come first to their locks. Where the run comes
 //! out as well if nothing waits for the locks that keep their order, ranges hold such an execution too.
 //!
@@ -27,23 +27,24 @@
 //! reproduced so. It cannot see locks and queues of which the program does not tell (that needs the agent, `--locks`). An item of such a
 //! queue goes to the thread that took it in the recording; where threads look as if they shared work, ranges hold that they do.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+mod changed_runs;
 
 use longpole_event::ThreadId;
 use longpole_graph::sweep;
 use longpole_trace::{Folding, ObjectId, PathId, Timelines, Unfolded};
 
 use crate::analysis::{Analysis, MetricOptions};
-use crate::execution::{
-    ExecutedSpinEnds, ExecutionPlan, LockPolicy, PlaceFactors, ReplayConditions, ReplayedRun, SchedulerModel,
-};
+use crate::execution::{ExecutionPlan, LockPolicy, PlaceFactors, ReplayConditions, SchedulerModel};
 use crate::lock_uses::{LockUses, ReplayedOrder};
 use crate::lookahead::LaneLookahead;
 use crate::turns::TurnCollector;
 use crate::what_if::{ChangeRules, ChangeSubject, WorkChange};
+use changed_runs::ChangedRuns;
 
 /// The part of the recorded time by which the unchanged run may be missed.
 pub const MOST_MISSED: f64 = 0.02;
+/// The part by which a run in which no lock keeps its order may be missed, for its gains to be among those of one in which some do.
+const MOST_NEARLY_MISSED: f64 = 0.1;
 /// Locks that are tried one by one where the unchanged run is missed.
 const MOST_SUSPECTS: usize = 4;
 /// How often the run is executed with varied work and latencies.
@@ -120,8 +121,11 @@ impl ReplayedGain {
 
     /// The gain where executions of another kind are as likely: this one, or this other one.
     fn or_otherwise(self, gain: f64) -> ReplayedGain {
-        let margin = UNKNOWN * gain.abs();
-        ReplayedGain { low: self.low.min(gain - margin), high: self.high.max(gain + margin), ..self }
+        self.or_either(ReplayedGain::of(vec![gain], 0.0))
+    }
+
+    fn or_either(self, other: ReplayedGain) -> ReplayedGain {
+        ReplayedGain { low: self.low.min(other.low), high: self.high.max(other.high), ..self }
     }
 
     /// The gain where what is left of threads' work may be shared by them otherwise: up to this one.
@@ -224,6 +228,11 @@ struct ReplayablePlan {
     unchanged: u64,
     /// For how long its threads queue for processors, all together, nanoseconds.
     queued: u64,
+    /// The models that come nearest to the recorded run, and what the unchanged run takes with them, nanoseconds.
+    nearest: Option<(LockPolicy, SchedulerModel, u64)>,
+    /// Where locks keep their recorded order: the plan in which none does, if it nearly reproduces the run. Who found a lock free
+    /// waits for it there.
+    unordered: Option<Box<ReplayablePlan>>,
 }
 
 /// Replays the run whose analysis this is. A procedure's own work is what `folding` gives it.
@@ -266,6 +275,7 @@ impl ReplayablePlan {
             return Ok(Err(unknown));
         }
         let mut refusal = ReplayRefusal::TooLong;
+        let mut unordered = None;
         let knows_holds = |uses: &LockUses| unknown_holds(&holds, uses).is_none();
         for uses in attempts(&uses).into_iter().filter(knows_holds) {
             let foresight = LaneLookahead::with(timelines, options.order, &uses)?;
@@ -284,6 +294,8 @@ impl ReplayablePlan {
                 other_schedulers: Vec::new(),
                 unchanged: 0,
                 queued: 0,
+                nearest: None,
+                unordered: unordered.take(),
             };
             loop {
                 match attempt.made_with_some_models(schedulers, demand, &make) {
@@ -294,6 +306,7 @@ impl ReplayablePlan {
                     break;
                 }
             }
+            unordered = attempt.into_unordered();
         }
         Ok(Err(refusal))
     }
@@ -328,6 +341,10 @@ impl ReplayablePlan {
         let run = self.plan.replay(&factors, |_| false, self.conditions());
         (self.unchanged, self.queued) = (run.elapsed, run.queued);
         let missed = off(run.elapsed, self.plan.elapsed);
+        let by = |elapsed: u64| off(elapsed, self.plan.elapsed).abs();
+        if run.stuck == 0 && self.nearest.is_none_or(|nearest| by(run.elapsed) < by(nearest.2)) {
+            self.nearest = Some((policy, scheduler, run.elapsed));
+        }
         match run.stuck {
             0 if missed.abs() <= MOST_MISSED => Ok(()),
             0 => Err(ReplayRefusal::Missed(missed)),
@@ -335,9 +352,25 @@ impl ReplayablePlan {
         }
     }
 
+    /// Of a plan that missed the run: itself with the nearest models if no lock keeps its order in it and it missed the run by little;
+    /// else the one that it has.
+    fn into_unordered(mut self) -> Option<Box<ReplayablePlan>> {
+        let is_near = |nearest: &(LockPolicy, SchedulerModel, u64)| {
+            off(nearest.2, self.plan.elapsed).abs() <= MOST_NEARLY_MISSED
+        };
+        let keeps_any = self.uses.orders().iter().any(|own| own.1 == ReplayedOrder::AtFault);
+        match self.nearest.filter(is_near).filter(|_| !keeps_any) {
+            Some((policy, scheduler, unchanged)) => {
+                self.unordered = None;
+                Some(Box::new(ReplayablePlan { policy, scheduler, unchanged, ..self }))
+            }
+            None => self.unordered,
+        }
+    }
+
     /// Executes it with the changes. A changed run in which threads wait for ever is no run: it would seem short.
     fn changed(&self, rules: &ChangeRules<'_>, demand: &ReplayDemand) -> Result<Replay, ReplayRefusal> {
-        let executions = Executed::new(self, rules, demand);
+        let executions = ChangedRuns::new(self, rules, demand);
         let replay = Replay {
             elapsed: self.plan.elapsed,
             error: off(self.unchanged, self.plan.elapsed),
@@ -425,202 +458,6 @@ fn better(one: ReplayRefusal, other: ReplayRefusal) -> ReplayRefusal {
         ReplayRefusal::TooLong => f64::INFINITY,
     };
     if rank(other) < rank(one) { other } else { one }
-}
-
-/// Executions of a plan with changes.
-struct Executed<'a> {
-    plan: &'a ReplayablePlan,
-    rules: &'a ChangeRules<'a>,
-    demand: &'a ReplayDemand,
-    /// The most threads of an execution that wait for ever.
-    stuck: AtomicUsize,
-    /// What the unchanged run takes, by seed, nanoseconds: each gain is that of one seed.
-    before: Vec<u64>,
-    /// What it takes without busy-waits of unknown end, where it has many; and when these end.
-    before_without_spins: Option<(u64, ExecutedSpinEnds)>,
-    /// What it takes where locks that keep their recorded order have none, if that reproduces the run too.
-    before_unordered: Option<u64>,
-    /// What it takes under other models of the scheduler.
-    before_otherwise: Vec<(SchedulerModel, u64)>,
-}
-
-impl<'a> Executed<'a> {
-    fn new(plan: &'a ReplayablePlan, rules: &'a ChangeRules<'a>, demand: &'a ReplayDemand) -> Executed<'a> {
-        let mut executed = Executed {
-            plan,
-            rules,
-            demand,
-            stuck: AtomicUsize::new(0),
-            before: Vec::new(),
-            before_without_spins: None,
-            before_unordered: None,
-            before_otherwise: Vec::new(),
-        };
-        let unchanged = executed.varied(None, plan.conditions());
-        executed.before = unchanged.iter().map(|run| run.elapsed).collect();
-        if plan.plan.has_unknown_spins() {
-            let run = executed.execute(None, plan.conditions(), 0.0);
-            // Nothing is varied in the first one.
-            let first = unchanged.into_iter().next().filter(|_| run.stuck == 0);
-            executed.before_without_spins = first.map(|first| (run.elapsed, first.spin_ends));
-        }
-        let run = executed.execute_unordered(None, plan.conditions());
-        executed.before_unordered = run
-            .filter(|run| run.stuck == 0 && off(run.elapsed, plan.plan.elapsed).abs() <= MOST_MISSED)
-            .map(|run| run.elapsed);
-        let others = plan.other_schedulers.iter().filter_map(|&scheduler| {
-            let run = executed.execute(None, ReplayConditions { scheduler, ..plan.conditions() }, 1.0);
-            (run.stuck == 0).then_some((scheduler, run.elapsed))
-        });
-        executed.before_otherwise = others.collect();
-        executed
-    }
-
-    /// Executions under these conditions, one for each seed.
-    fn varied(&self, changed: Option<Option<usize>>, conditions: ReplayConditions) -> Vec<ReplayedRun> {
-        std::thread::scope(|scope| {
-            let of_seed = |seed| {
-                scope.spawn(move || self.execute(changed, ReplayConditions { seed, ..conditions }, 1.0))
-            };
-            let running: Vec<_> = (0..=VARIED).map(of_seed).collect();
-            let done = running.into_iter().map(|run| run.join());
-            let runs: Vec<ReplayedRun> =
-                done.map(|run| run.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect();
-            let stuck = runs.iter().map(|run| run.stuck).max().unwrap_or(0);
-            self.stuck.fetch_max(stuck, Ordering::Relaxed);
-            runs
-        })
-    }
-
-    /// The gain of one change, or of all with this number of processors; and the first execution.
-    fn gain(&self, change: Option<usize>, processors: Option<u32>) -> (ReplayedGain, ReplayedRun) {
-        let io = if self.demand.io_is_free && change.is_none() { 0.0 } else { 1.0 };
-        let draws = self.drawn_factor(change);
-        let conditions = ReplayConditions { processors, io, draws, ..self.plan.conditions() };
-        let runs = self.varied(Some(change), conditions);
-        let gain = |(after, &before): (&ReplayedRun, &u64)| {
-            self.plan.plan.elapsed as f64 * (1.0 - after.elapsed as f64 / before.max(1) as f64)
-        };
-        let gains: Vec<f64> = runs.iter().zip(&self.before).map(gain).collect();
-        let mut range = ReplayedGain::of(gains, self.plan.unchanged.abs_diff(self.plan.plan.elapsed) as f64);
-        if let Some(before) = &self.before_unordered
-            && let Some(run) = self.execute_unordered(Some(change), conditions)
-            && run.stuck == 0
-        {
-            range = range.or_otherwise(gain((&run, before)));
-        }
-        for (scheduler, before) in &self.before_otherwise {
-            let conditions = ReplayConditions { scheduler: *scheduler, ..conditions };
-            let run = self.execute(Some(change), conditions, 1.0);
-            if run.stuck == 0 {
-                range = range.or_otherwise(gain((&run, before)));
-            }
-        }
-        if let Some((before, spin_ends)) = &self.before_without_spins {
-            let run = self.execute(Some(change), conditions, 0.0);
-            let is_free = |object: ObjectId| self.is_removed(Some(change), object);
-            let factors = self.factors(Some(change), 1.0);
-            let until_ends = self.plan.plan.replay_until(&factors, is_free, conditions, Some(spin_ends));
-            self.stuck.fetch_max(run.stuck.max(until_ends.stuck), Ordering::Relaxed);
-            range = range.or(UnknownSpinGains {
-                without: gain((&run, before)),
-                until_recorded_ends: gain((&until_ends, &self.plan.unchanged)),
-                saved_work: self.plan.plan.saved_work(&factors),
-            });
-        }
-        if let Some(evened) = self.plan.plan.evened_gain(&self.factors(Some(change), 1.0)) {
-            range = range.or_up_to(evened);
-        }
-        let first = runs.into_iter().next().unwrap_or_default();
-        (range, first)
-    }
-
-    /// The same as [`Executed::execute`], but nothing waits for locks that keep their recorded order; `None` where all go to whoever comes first.
-    fn execute_unordered(
-        &self,
-        changed: Option<Option<usize>>,
-        conditions: ReplayConditions,
-    ) -> Option<ReplayedRun> {
-        let orders = self.plan.uses.orders();
-        let kept: Vec<ObjectId> =
-            orders.iter().filter(|own| own.1 != ReplayedOrder::Arbitrated).map(|own| own.0).collect();
-        if kept.is_empty() {
-            return None;
-        }
-        let is_free = |object: ObjectId| self.is_removed(changed, object) || kept.contains(&object);
-        Some(self.plan.plan.replay(&self.factors(changed, 1.0), is_free, conditions))
-    }
-
-    /// The one factor that the meant changes of work have.
-    fn drawn_factor(&self, change: Option<usize>) -> Option<f64> {
-        let is_meant = |&(index, own): &(usize, &WorkChange)| {
-            change.is_none_or(|only| only == index) && !matches!(own.subject, ChangeSubject::Objects(_))
-        };
-        let mut factors = self.demand.changes.iter().enumerate().filter(is_meant).map(|(_, own)| own.factor);
-        let first = factors.next()?;
-        factors.all(|factor| factor == first).then_some(first)
-    }
-
-    /// Without a change, with this one, or with all; with busy-waits of unknown end so many times as long.
-    fn execute(
-        &self,
-        changed: Option<Option<usize>>,
-        conditions: ReplayConditions,
-        spinning: f64,
-    ) -> ReplayedRun {
-        let is_free = |object: ObjectId| self.is_removed(changed, object);
-        self.plan.plan.replay(&self.factors(changed, spinning), is_free, conditions)
-    }
-
-    /// Whether the object is left out, as [`Executed::execute`] has it.
-    fn is_removed(&self, changed: Option<Option<usize>>, object: ObjectId) -> bool {
-        let is_meant = is_meant(changed);
-        let has = |(index, change): (usize, &WorkChange)| {
-            is_meant(index) && matches!(&change.subject, ChangeSubject::Objects(of) if of.contains(&object))
-        };
-        self.demand.changes.iter().enumerate().any(has)
-    }
-
-    /// What work is multiplied by without a change, with this one, or with all.
-    fn factors(
-        &self,
-        changed: Option<Option<usize>>,
-        spinning: f64,
-    ) -> PlaceFactors<impl Fn(ThreadId, PathId) -> f64, impl Fn(ThreadId, PathId) -> f64> {
-        PlaceFactors {
-            work: move |thread, path| self.rules.factor_of(thread, path, is_meant(changed)),
-            spinning: move |_, _| spinning,
-            holding: self.holding(changed),
-            tells_threads_apart: self.rules.tells_threads_apart(),
-        }
-    }
-
-    /// What work under the locks of each set is multiplied by.
-    fn holding(&self, changed: Option<Option<usize>>) -> Vec<f64> {
-        let is_meant = is_meant(changed);
-        let changes = self.demand.changes.iter().enumerate();
-        let of_holds = changes.filter(|(_, own)| matches!(own.subject, ChangeSubject::Holds(_)));
-        of_holds.map(|(index, own)| if is_meant(index) { own.factor } else { 1.0 }).collect()
-    }
-
-    fn point(&self, processors: u32) -> ProcessorsPoint {
-        let (gain, run) = self.gain(None, Some(processors));
-        let all = run.elapsed as f64 * f64::from(processors) * self.plan.plan.processors.len() as f64;
-        let locks = run.locks.iter().enumerate();
-        let longest = locks.max_by_key(|(_, lock)| lock.held).filter(|(_, lock)| lock.held > 0);
-        ProcessorsPoint {
-            processors,
-            gain,
-            busy: run.busy as f64 / all.max(1.0),
-            lock: longest
-                .map(|(index, lock)| (ObjectId(index as u32), lock.held as f64 / run.elapsed.max(1) as f64)),
-        }
-    }
-}
-
-/// Whether a change is among those meant: none, one, or all.
-fn is_meant(changed: Option<Option<usize>>) -> impl Fn(usize) -> bool + Copy {
-    move |index| changed.is_some_and(|only| only.is_none_or(|only| only == index))
 }
 
 #[cfg(test)]

@@ -366,6 +366,8 @@ fn a_changed_run_in_which_threads_wait_for_ever_is_no_gain() {
         other_schedulers: Vec::new(),
         unchanged: 1000,
         queued: 0,
+        nearest: None,
+        unordered: None,
     };
     let folding = Folding::new(&timelines.paths, Fold::None);
     let changed = |name: &str| {
