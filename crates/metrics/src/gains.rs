@@ -198,7 +198,7 @@ pub(crate) fn gains<T: Timelines>(
     foresight: &LaneLookahead,
 ) -> Result<Gains, T::Error> {
     let path = analysis.critical(of.weight);
-    let (nodes, left_out) = candidates(timelines, of, analysis, path);
+    let (nodes, left_out) = worth_a_row(candidates(timelines, of, analysis), of.weight, path);
     let gains = gains_among(timelines, options, (of, analysis), foresight, &nodes)?;
     let smallest = path.length as f64 * SMALLEST;
     Ok(Gains { by: of.by, weight: of.weight, length: path.length, gains, left_out, smallest })
@@ -274,13 +274,8 @@ impl GainCandidate {
     }
 }
 
-/// What gets a row, and how many other things are on the path, too little of them.
-fn candidates<T: Timelines>(
-    timelines: &T,
-    of: GainsOf,
-    analysis: &Analysis,
-    path: &CriticalPath,
-) -> (Vec<GainCandidate>, usize) {
+/// All things of a kind that work, or that threads wait for.
+fn candidates<T: Timelines>(timelines: &T, of: GainsOf, analysis: &Analysis) -> Vec<GainCandidate> {
     if of.by == By::Object {
         let mut named: BTreeMap<(ObjectKind, &str), Vec<ObjectId>> = BTreeMap::new();
         for (index, object) in timelines.objects().all().iter().enumerate() {
@@ -290,20 +285,31 @@ fn candidates<T: Timelines>(
             |objects: Vec<ObjectId>| GainCandidate { node: Node::Object(objects[0]), row: None, objects };
         let mut candidates: Vec<GainCandidate> = named.into_values().map(candidate).collect();
         candidates.sort_by_key(|candidate| candidate.node);
-        return (candidates, 0);
+        return candidates;
     }
-    let smallest = path.length as f64 * SMALLEST;
     let mut rows = rows(analysis, timelines.program(), timelines.paths(), of.by, |_| true);
     rows.retain(|row| row.inclusive.running > 0);
-    let all = rows.len();
-    // Zero gains are known without a lane.
-    rows.retain(|row| match can_gain(&row.inclusive, of.weight) {
-        0 => true,
-        time => time as f64 >= smallest,
-    });
-    let left_out = all - rows.len();
     let candidate = |row: NodeRow| GainCandidate { node: row.node, row: Some(row), objects: Vec::new() };
-    (rows.into_iter().map(candidate).collect(), left_out)
+    rows.into_iter().map(candidate).collect()
+}
+
+/// Those that get a row, and how many others are on the path, too little of them.
+fn worth_a_row(
+    mut candidates: Vec<GainCandidate>,
+    weight: Weight,
+    path: &CriticalPath,
+) -> (Vec<GainCandidate>, usize) {
+    let smallest = path.length as f64 * SMALLEST;
+    let all = candidates.len();
+    // Zero gains are known without a lane.
+    candidates.retain(|candidate| {
+        candidate.row.as_ref().is_none_or(|row| match can_gain(&row.inclusive, weight) {
+            0 => true,
+            time => time as f64 >= smallest,
+        })
+    });
+    let left_out = all - candidates.len();
+    (candidates, left_out)
 }
 
 /// What can be gained at most, nanoseconds: by CPU weight no more than lies on the path. By elapsed weight the path follows holders of a lock

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use longpole_trace::Timelines;
 
-use super::{Gain, GainCandidate, Gains, GainsOf, SMALLEST, candidates, gains_among};
+use super::{Gain, GainCandidate, Gains, GainsOf, SMALLEST, candidates, gains_among, worth_a_row};
 use crate::analyse::at_once;
 use crate::analysis::{Analysis, By, Measures, MetricOptions, Node, Weight};
 use crate::contention::Contention;
@@ -64,7 +64,7 @@ where
 {
     let of = GainsOf { by: By::Procedure, weight: Weight::Cpu };
     let path = &analysis.critical_cpu;
-    let (procedures, left_out) = candidates(timelines, of, analysis, path);
+    let procedures = candidates(timelines, of, analysis);
     let is_all = with_all == Some(of);
     let total = crate::total(analysis, |_| true);
     let share = |own: &Measures| {
@@ -75,7 +75,7 @@ where
     };
     let own = |candidate: &GainCandidate| candidate.row.as_ref().map_or(0.0, |row| share(&row.own));
     let large = largest(procedures.clone(), own, LARGE.0, MOST.0);
-    let (objects, _) = candidates(timelines, GainsOf { by: By::Object, ..of }, analysis, path);
+    let objects = candidates(timelines, GainsOf { by: By::Object, ..of }, analysis);
     let waited = |candidate: &GainCandidate| {
         let of = |object: &longpole_trace::ObjectId| contention.objects[object.index()].waited();
         candidate.objects.iter().map(of).sum::<u64>() as f64 / analysis.elapsed.max(1) as f64
@@ -93,14 +93,14 @@ where
         let executions = executions(timelines, (analysis, foresight), &executed, large);
         executions.map(|executions| (executions, costs))
     };
-    let wholes = if is_all { procedures } else { large };
+    let (wholes, left_out) = if is_all { worth_a_row(procedures, of.weight, path) } else { (large, 0) };
     let count = wholes.len();
     let among: Vec<GainCandidate> = wholes.into_iter().chain(objects).collect();
     let (gains, executed) =
         at_once(|| gains_among(timelines, options, (of, analysis), foresight, &among), execute);
     let (mut found, (executions, costs)) = (gains?, executed?);
     let of_node: BTreeMap<Node, Gain> = found.iter().map(|gain| (gain.node, *gain)).collect();
-    let large = named.iter().map(|(node, _)| of_node[node]).collect();
+    let large = named.iter().filter_map(|(node, _)| of_node.get(node).copied()).collect();
     let GainsOf { by, weight } = of;
     let gains = Gains { by, weight, length: path.length, gains: large, left_out: 0, smallest: 0.0 };
     found.truncate(count);

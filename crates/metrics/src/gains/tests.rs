@@ -280,3 +280,16 @@ proptest! {
         prop_assert_eq!(whole, parts);
     }
 }
+
+/// Much work beside the path is executed, too, if a trace of it lies on the path.
+#[test]
+fn work_with_a_trace_on_the_path_is_executed() {
+    let made = draw(&format!("T1 {}U\nT2 {}", "A".repeat(20_000), "U".repeat(1000)));
+    let Ok(analysis) = analyse(&made, &RECORDED);
+    let demand = crate::DetailsDemand { prospects: true, ..Default::default() };
+    let Ok(found) = crate::details(&made, &RECORDED, &demand, &analysis);
+    let gains = found.executions.expect("it is short").gains;
+    let of = |name: &str| gains.get(&Node::Procedure(made.procedure(name))).map(|gain| gain.free.round());
+    assert_eq!(of("U"), Some(1.0));
+    assert_eq!(of("A"), Some(19_001.0));
+}
