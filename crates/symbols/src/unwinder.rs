@@ -305,8 +305,8 @@ impl StackWalk<'_> {
                         area = process.area(address);
                     }
                     if area.is_some() && self.out.len() < self.limit {
-                        if caller.at == CodeProgress::InCall {
-                            self.push_skipped(caller.ip, FollowedBy::UnwindInformation);
+                        if let Some(area) = area.filter(|_| caller.at == CodeProgress::InCall) {
+                            self.push_skipped(area, address, FollowedBy::UnwindInformation);
                         }
                         place = caller;
                         self.push_in(area, place);
@@ -342,13 +342,13 @@ impl StackWalk<'_> {
                 return;
             }
             if marked {
-                self.push_skipped(address, FollowedBy::FramePointers);
+                self.push_return(address);
             } else {
                 let missing = self.unwinder.missing();
                 self.out.push(missing);
                 marked = true;
+                self.push(address, CodeProgress::InCall);
             }
-            self.push(address, CodeProgress::InCall);
         }
     }
 
@@ -361,19 +361,27 @@ impl StackWalk<'_> {
             if self.out.len() >= self.limit || !self.is_plausible_return(address) {
                 return;
             }
-            self.push_skipped(address, FollowedBy::FramePointers);
-            self.push(address, CodeProgress::InCall);
+            self.push_return(address);
         }
     }
 
-    /// Appends the frame of the function that was called there, if it is missing.
-    fn push_skipped(&mut self, return_address: u64, by: FollowedBy) {
-        let call = return_address.wrapping_sub(1);
-        let process = self.process.clone();
-        let (Some(area), Some(&inner)) = (process.area(call), self.out.last()) else { return };
-        let at = call.wrapping_add(area.source.shift);
-        let skipped = self.unwinder.skipped.between(&area.source, at, inner, by);
+    /// Appends the frame of the function that the call with this last byte called, if it is missing.
+    fn push_skipped(&mut self, area: &MappedCode, call: u64, by: FollowedBy) {
+        let Some(&inner) = self.out.last() else { return };
+        let call = call.wrapping_add(area.source.shift);
+        let skipped = self.unwinder.skipped.between(&area.source, call, inner, by);
         self.out.extend(skipped);
+    }
+
+    /// Appends the frames that a chain of frame pointers leads to.
+    fn push_return(&mut self, return_address: u64) {
+        let process = self.process.clone();
+        let call = return_address.wrapping_sub(1);
+        let area = process.area(call);
+        if let Some(area) = area {
+            self.push_skipped(area, call, FollowedBy::FramePointers);
+        }
+        self.push_in(area, UnwindPosition { ip: return_address, sp: 0, bp: 0, at: CodeProgress::InCall });
     }
 
     /// Whether the address lies in executable memory and, where its bytes are known, after a call.
