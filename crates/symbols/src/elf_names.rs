@@ -10,6 +10,7 @@ use std::sync::Arc;
 use blazesym::helper::ElfResolver;
 use blazesym::symbolize::{CodeInfo, FindSymOpts, ResolvedSym, Symbolize};
 use longpole_event::{BusyWaiting, ModuleKind};
+use rustc_hash::FxHashMap;
 
 use crate::closures::{Closures, is_unnumbered};
 use crate::exports::Exports;
@@ -59,6 +60,8 @@ pub(crate) struct ElfNames {
     /// The file itself first, then its separate debug files.
     resolvers: Vec<ElfResolver>,
     code: Option<FileCode>,
+    /// The source files of functions, by where these begin.
+    own_files: FxHashMap<u64, Option<String>>,
     /// Last part of the file's path.
     file_name: String,
     /// Files in memory that resolvers read by path.
@@ -83,7 +86,7 @@ impl ElfNames {
         let code = image.map(FileCode::of);
         let file_name =
             module.path.file_name().unwrap_or(module.path.as_os_str()).to_string_lossy().into_owned();
-        Some(ElfNames { resolvers, code, file_name, _copies: copies })
+        Some(ElfNames { resolvers, code, own_files: FxHashMap::default(), file_name, _copies: copies })
     }
 
     /// Names addresses: one answer for each, in their order.
@@ -99,7 +102,7 @@ impl ElfNames {
 
     fn name(&mut self, address: u64) -> NamedAddress {
         let start = self.code.as_ref().and_then(|code| code.functions.start_of(address));
-        let places = match self.symbol(address, start) {
+        let mut places = match self.symbol(address, start) {
             Some(symbol) => {
                 let function = start.unwrap_or(symbol.addr);
                 let name = self.body(function, symbol.name).or_else(|| self.exported(function));
@@ -107,8 +110,26 @@ impl ElfNames {
             }
             None => self.unlisted(address, start).into_iter().collect(),
         };
+        if let (Some(start), Some(function)) = (start, places.last_mut().filter(|place| place.file.is_some()))
+        {
+            self.keep_file(start, function);
+        }
         let waiting = |code: &mut FileCode| code.spins.at(&code.image, &code.functions, address);
         NamedAddress { places, waiting: self.code.as_mut().map_or(BusyWaiting::Work, waiting) }
+    }
+
+    /// Gives the function that begins there its own file. Code that was inlined into it has lines of other files, and compilers do not
+    /// always say that it was: then the line in the function is not known.
+    fn keep_file(&mut self, start: u64, function: &mut NamedPlace) {
+        if !self.own_files.contains_key(&start) {
+            let places = self.symbol(start, Some(start)).map(|symbol| self.places(&symbol, None));
+            let file = places.and_then(|mut places| places.pop()?.file);
+            self.own_files.insert(start, file);
+        }
+        let own = &self.own_files[&start];
+        if own.is_some() && *own != function.file {
+            (function.file, function.line) = (own.clone(), 0);
+        }
     }
 
     /// The inlined calls at an address and the function around them, innermost first.

@@ -219,6 +219,29 @@ fn a_static_variable_is_found_by_its_address_in_the_process() {
     assert_eq!(named(&raw const *on_the_heap as u64), None);
 }
 
+/// Compilers leave the file of what they inlined at instructions that they made themselves.
+#[test]
+fn a_function_is_in_one_file_whatever_its_lines_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, program) = (folder.path().join("own.c"), folder.path().join("own"));
+    let text = "int sum(volatile int *cells)\n{\n    int all = cells[0];\n#line 70 \"foreign.h\"\n    all += cells[1];\n\
+        #line 6 \"own.c\"\n    return all + cells[2];\n}\nint main(int count, char **unused)\n{\n    (void)unused;\n    \
+        return sum((int[]){count, 2, 3});\n}\n";
+    std::fs::write(&source, text).unwrap();
+    run("gcc", &["-g", "-O1", "-fno-inline", source.to_str().unwrap(), "-o", program.to_str().unwrap()]);
+    let places: Vec<_> = name(&program, &addresses(&program, "sum"))
+        .into_iter()
+        .filter_map(|mut named| named.places.pop())
+        .collect();
+    assert!(
+        places.iter().all(|place| place.file.as_deref().is_some_and(|file| file.ends_with("own.c"))),
+        "{places:?}"
+    );
+    // Of the other file's the line is not known.
+    let lines: std::collections::BTreeSet<u32> = places.iter().map(|place| place.line).collect();
+    assert!(lines.contains(&0) && lines.contains(&3) && !lines.contains(&70), "{lines:?}");
+}
+
 /// Stable compilers mangle so that a hash alone tells closures apart; their debug information has a number.
 #[test]
 fn closures_of_one_procedure_are_told_apart() {
