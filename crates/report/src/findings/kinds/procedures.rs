@@ -222,8 +222,11 @@ fn gain(
     // Nor is more gained than its work takes where others have processors, too: what its threads wait for a processor they wait for
     // what comes after it.
     let most = basis.displaced(own.running as f64 + error(own.running as f64)).max(gain);
+    // Others wait for its lock no longer, either.
+    let wanted = work.held.get(&id).map_or(0, |held| held.held);
+    let own_time = (own.running + own.ready + wanted) as f64;
     let within = |range: GainRange, gain: f64| {
-        let high = range.high.min(stays.max(gain)).min((own.running + own.ready) as f64).min(most);
+        let high = range.high.min(stays.max(gain)).min(own_time).min(most);
         GainRange { low: range.low.min(high), high }
     };
     let replayed = replayed(input, row.node);
