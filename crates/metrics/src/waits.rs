@@ -436,9 +436,10 @@ impl Sweep for Explanations<'_> {
         }
     }
 
-    fn observe(&mut self, thread: ThreadId, time: Time, path: PathId, _: ObservationKind) {
+    fn observe(&mut self, thread: ThreadId, time: Time, path: PathId, kind: ObservationKind) {
         self.know(thread);
-        if self.threads[thread.index()].group.is_none() {
+        // An estimate is where other threads were seen: it does not tell how this one starts.
+        if self.threads[thread.index()].group.is_none() && kind != ObservationKind::Estimate {
             let group = self.steps.group_at(thread, path, (self.program, self.paths));
             self.threads[thread.index()].group = group;
         }

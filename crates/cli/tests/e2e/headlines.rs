@@ -172,7 +172,9 @@ fn a_program_with_more_threads_than_processors() {
     let summary = or_skip!(recorded(&session, "more_threads_than_cpus.c", &[]));
     // Where others leave it less than 70 % of what it could use, they are the cause.
     summary.assert_headline(&["The long pole: CPU time.", "The long pole: `grind`"]);
-    assert!(summary.headline().contains("`grind` — 100 %"), "{}", summary.headline());
+    // What the kernel takes to end nine threads is beside it.
+    let is_all = |share: &str| summary.headline().contains(&format!("`grind` — {share} %"));
+    assert!(["100", "99"].into_iter().any(is_all), "{}", summary.headline());
     if !summary.headline().contains("CPU time") {
         return;
     }

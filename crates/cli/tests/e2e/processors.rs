@@ -222,3 +222,25 @@ fn threads_of_a_fork_that_end_early_are_load_imbalance() {
         assert!(split("insufficient_parallelism_percent") < 10.0, "by {by}: {:?}", rows[0]);
     }
 }
+
+/// The scheduler counts how long each thread ran and was ready, whatever a recorder makes of it.
+#[test]
+fn threads_are_ready_for_as_long_as_the_scheduler_has_counted() {
+    /// What a thread may wait for a processor between its look at the counts and its end, seconds.
+    const LAST_TURN: f64 = 0.010;
+    let session = Session::start();
+    let program = or_skip!(session.build("ready_times.c", &["-O2", "-pthread"]));
+    let recording = or_skip!(session.record(Collector::Bpf, &[&program]));
+    let answer = recording.report("profile", "thread");
+    for line in recording.run.stdout.lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let [name, ran, ready] = words[..] else { panic!("{line}") };
+        let row = answer.rows().find(|row| row["thread"] == name).expect("each thread has a row");
+        for (key, counted) in [("running_seconds", ran), ("ready_seconds", ready)] {
+            let counted = counted.parse::<f64>().unwrap() / 1e9;
+            let told = number(row, key);
+            let differs = (told - counted).abs();
+            assert!(differs < 0.02 * counted + LAST_TURN, "{name}: {key} {told}, counted {counted}");
+        }
+    }
+}

@@ -169,13 +169,13 @@ impl StepTable {
     }
 }
 
-/// Whether a procedure is the program's: not the kernel's, nor one of those of the C library that every thread begins with.
+/// Whether a procedure is the program's: not the kernel's, nor of the C library, in which every thread begins.
 fn is_own(procedure: &Procedure) -> bool {
     let name = procedure.name.as_str();
     let is_starter = matches!(name, "_start" | "clone" | "clone3" | "start_thread" | "thread_start")
         || name.starts_with("__libc_start")
         || name.starts_with('[');
-    !is_starter && procedure.module != "[kernel]"
+    !is_starter && procedure.module != "[kernel]" && !procedure.is_of_c_library()
 }
 
 /// Two sums per number, emptied in constant time.

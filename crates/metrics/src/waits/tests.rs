@@ -117,6 +117,24 @@ fn figure_2_of_the_comparison_of_metrics() {
     }
 }
 
+/// A thread's first work may be an estimate of what other threads did: it starts with its own procedure still.
+#[test]
+fn an_estimate_does_not_tell_how_a_thread_starts() {
+    let mut made = draw("T1 AAABBB\nT2 CCCccc\nT1@6 -> T2 signal");
+    let (first, other) = (made.thread("T1"), made.thread("T2"));
+    let observed = |item: &longpole_trace::Item, thread| match item.what {
+        ItemKind::Observe { path, .. } if item.thread == thread => Some(path),
+        _ => None,
+    };
+    let path = made.items.iter().find_map(|item| observed(item, first)).expect("it works");
+    let at = made.items.iter().position(|item| observed(item, other).is_some()).expect("it works");
+    let what = ItemKind::Observe { path, kind: longpole_trace::ObservationKind::Estimate };
+    made.items.insert(at, longpole_trace::Item { what, ..made.items[at] });
+    let case = case_of(made, exact());
+    // By the estimate both did A.
+    assert_eq!(case.direct("T2", 3), ["B of T1 +3"]);
+}
+
 /// T2 requests from 2 to 6 what T1 wrote in V, and T1 waits for T2. The request is explained by the write; the wait for T2 by the
 /// request: since the begin T2 ran R 3 and requested 4, T1 ran V 1 and W 2.
 #[test]

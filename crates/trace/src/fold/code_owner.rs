@@ -19,19 +19,17 @@ pub enum CodeOwner {
     Kernel,
 }
 
-/// Modules whose every procedure is a runtime's, by the begin of their file name.
+/// The C library, its threads and its loader, by the begin of the module's name.
+const C_LIBRARIES: &[&str] = &["ld-linux", "ld-musl", "libc-2.", "libc.musl", "libc.so", "libpthread"];
+
+/// Other modules whose every procedure is a runtime's, by the begin of their file name.
 const RUNTIME_MODULES: &[&str] = &[
     AGENT,
     "[vdso]",
-    "ld-linux",
-    "ld-musl",
     "libBlocksRuntime.so",
     "libasan.so",
     "libc++.so",
     "libc++abi.so",
-    "libc-2.",
-    "libc.musl",
-    "libc.so",
     "libclang_rt",
     "libcoreclr.so",
     "libdl",
@@ -47,7 +45,6 @@ const RUNTIME_MODULES: &[&str] = &[
     "libmimalloc.so",
     "libnode.so",
     "libomp.so",
-    "libpthread",
     "librt-",
     "librt.so",
     "libstdc++.so",
@@ -172,6 +169,7 @@ const STARTS: &[&str] = &[
     "clone",
     "clone3",
     "start_thread",
+    "advise_stack_range",
     "thread_start",
     "libc_start*",
     "libc_main*",
@@ -273,7 +271,8 @@ pub(super) fn code_owner(procedure: &Procedure) -> CodeOwner {
         return CodeOwner::Program;
     }
     let begins = |table: &[&str]| table.iter().any(|prefix| name.starts_with(prefix));
-    let is_runtime = RUNTIME_MODULES.iter().any(|prefix| module.starts_with(prefix))
+    let is_runtime = procedure.is_of_c_library()
+        || RUNTIME_MODULES.iter().any(|prefix| module.starts_with(prefix))
         || procedure.is_of_node()
         || begins(RUNTIME_NAMES)
         || (begins(RUST_NAMES) && !has_arguments(name))
@@ -299,6 +298,12 @@ fn is_start_name(name: &str) -> bool {
 }
 
 impl Procedure {
+    /// Whether it is of the C library where that is a file of its own, or of the loader.
+    #[must_use]
+    pub fn is_of_c_library(&self) -> bool {
+        C_LIBRARIES.iter().any(|prefix| self.module.starts_with(prefix))
+    }
+
     /// Whether it is Node's own, and not a procedure of JavaScript. Other programs' names begin with `node` too.
     pub(super) fn is_of_node(&self) -> bool {
         matches!(self.module.as_str(), "node" | "nodejs")
