@@ -24,7 +24,15 @@ pub(crate) struct PlacedWait {
     pub of_workers: f64,
 }
 
+/// Who works less than this part of what the busiest thread does only looks after others.
+const WORKS: f64 = 0.05;
+
 impl PlacedWait {
+    /// Whether it is mostly one of threads that do much of the work.
+    pub(crate) fn is_of_workers(&self) -> bool {
+        self.of_workers >= WORKS * self.time as f64
+    }
+
     /// The procedure's name, or that it is not known.
     pub(crate) fn place(&self, input: &ReportTables<'_>) -> Sentence {
         match self.place {

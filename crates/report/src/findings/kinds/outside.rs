@@ -69,10 +69,11 @@ fn idle_server(basis: &FindingBasis<'_, '_>, finding: &Finding) -> Option<Senten
     let FindingSubject::Wait(led) = &finding.subject else { return None };
     let is_same = |wait: &&PlacedWait| (wait.cause, wait.place) == (led.cause, led.place);
     let is_idle = facts.of_run(facts.idle) >= IDLE;
-    if !is_idle || facts.waits.iter().any(|wait| is_same(&wait)) {
+    let mut of_workers = facts.waits.iter().filter(|wait| wait.is_of_workers());
+    if !is_idle || of_workers.clone().any(|wait| is_same(&wait)) {
         return None;
     }
-    let longest = facts.waits.first()?;
+    let longest = of_workers.next()?;
     let idle = sentence![TimeInWords(facts.idle), " of ", TimeInWords(facts.elapsed), " elapsed ("];
     let where_to = sentence![longest.text(input), " (", TimeInWords(longest.time), ")"];
     Some(sentence![
