@@ -226,7 +226,7 @@ fn threads_of_a_fork_that_end_early_are_load_imbalance() {
 /// The scheduler counts how long each thread ran and was ready, whatever a recorder makes of it.
 #[test]
 fn threads_are_ready_for_as_long_as_the_scheduler_has_counted() {
-    /// What a thread may wait for a processor between its look at the counts and its end, seconds.
+    /// What other programs may keep a thread waiting between its look at the counts and its end, seconds.
     const LAST_TURN: f64 = 0.010;
     let session = Session::start();
     let program = or_skip!(session.build("ready_times.c", &["-O2", "-pthread"]));

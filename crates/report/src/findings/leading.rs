@@ -133,7 +133,8 @@ impl LeadingWork {
         let share = percent(measure(&first.own), whole);
         let is_tied = |row: &&NodeRow| {
             let own = percent(measure(&row.own), whole);
-            row.node != node && own > 0.0 && estimate.is_tied((node, share), (row.node, own))
+            let is_other = row.node != node && own > 0.0 && is_named(input, row.node);
+            is_other && estimate.is_tied((node, share), (row.node, own))
         };
         let tied = rows.iter().filter(is_tied).max_by(|a, b| order(a, b, measure));
         let callers = callers_of(input, node, measure);
