@@ -13,8 +13,9 @@
 //! ranges hold a run in which threads share all processors evenly, and one in which they are moved to free processors only.
 //!
 //! The unchanged run has to come out as recorded, within 2 %. Where it does not, the locks at fault keep their recorded order, which is
-//! said; ranges hold an execution in which they do not, if that misses the run by less than 10 %. Where that does not help, the replay is refused. Gains are in proportion to what the replay itself takes, and ranges over
-//! executions whose work is varied by 1 % and whose latencies and turns are by half, so that others come first to their locks. Where the run comes
+//! said; ranges hold an execution in which they do not, if that misses the run by less than 10 %. Where that does not help, the replay is
+//! refused. Gains are in proportion to what the replay itself takes, and ranges over executions whose work is varied by 1 % and whose
+//! latencies and turns are by half, so that others come first to their locks. Where the run comes
 //! out as well if nothing waits for the locks that keep their order, ranges hold such an execution too.
 //!
 //! Time: three readings and the executions, which run in parallel. Memory: 16 bytes a step.

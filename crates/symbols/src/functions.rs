@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use gimli::{
     BaseAddresses, CfaRule, CieOrFde, DebugFrame, EhFrame, EhFrameHdr, EhFrameOffset, EndianSlice,
-    LittleEndian, Register, UnwindContext, UnwindSection,
+    FrameDescriptionEntry, LittleEndian, Register, UnwindContext, UnwindSection,
 };
 use object::{Object, ObjectSymbol, SymbolKind};
 
@@ -81,13 +81,9 @@ impl FunctionIndex {
         let Some((section, bases)) = described(image) else { return FunctionIndex::default() };
         let frames = frames(&section);
         let mut starts = Vec::new();
-        let mut entries = frames.entries(&bases);
-        while let Ok(Some(entry)) = entries.next() {
-            let CieOrFde::Fde(partial) = entry else { continue };
-            if let Ok(description) = partial.parse(EhFrame::cie_from_offset) {
-                starts.push((description.initial_address(), EhFrameOffset(description.offset())));
-            }
-        }
+        each_description(&frames, &bases, |description| {
+            starts.push((description.initial_address(), EhFrameOffset(description.offset())));
+        });
         starts.sort_unstable_by_key(|(start, _)| *start);
         FunctionIndex { read: Some(starts) }
     }
@@ -146,12 +142,24 @@ fn collect<'a, S>(section: &S, bases: &BaseAddresses, functions: &mut Vec<Range<
 where
     S: UnwindSection<EndianSlice<'a, LittleEndian>>,
 {
+    each_description(section, bases, |description| {
+        let start = description.initial_address();
+        functions.push(start..start.saturating_add(description.len()));
+    });
+}
+
+fn each_description<'a, S>(
+    section: &S,
+    bases: &BaseAddresses,
+    mut take: impl FnMut(FrameDescriptionEntry<EndianSlice<'a, LittleEndian>>),
+) where
+    S: UnwindSection<EndianSlice<'a, LittleEndian>>,
+{
     let mut entries = section.entries(bases);
     while let Ok(Some(entry)) = entries.next() {
         let CieOrFde::Fde(partial) = entry else { continue };
         if let Ok(description) = partial.parse(S::cie_from_offset) {
-            let start = description.initial_address();
-            functions.push(start..start.saturating_add(description.len()));
+            take(description);
         }
     }
 }

@@ -268,10 +268,12 @@ impl InventoryThread {
     /// The last wait, as a read that follows may tell what it was for.
     fn follow_wait(&mut self, event: &Event) {
         match event.kind {
-            EventKind::Out { blocking: Blocking::Runnable, .. } => self.sleeps.leave(event.time),
             EventKind::Out { blocking, stack, .. } => {
-                (self.blocked, self.waited) = (Some(event.time), None);
                 self.sleeps.leave(event.time);
+                if blocking == Blocking::Runnable {
+                    return;
+                }
+                (self.blocked, self.waited) = (Some(event.time), None);
                 if let Some(stack) = stack.filter(|_| blocking == Blocking::Interruptible) {
                     self.sleeps.wait(stack, event.time);
                 }

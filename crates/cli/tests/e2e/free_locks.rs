@@ -3,6 +3,7 @@
 use crate::support::{Session, or_skip};
 
 const SOURCE: &str = "free_lock.c";
+const FLAGS: [&str; 2] = ["-O2", "-pthread"];
 
 /// By the scheduler's accidents, in points.
 const CLOSE: f64 = 4.0;
@@ -11,9 +12,9 @@ const CLOSE: f64 = 4.0;
 fn work_beside_a_lock_gains_no_more_than_the_lock_lets_it() {
     let session = Session::alone();
     let seconds = |flags: &[&str]| session.least_seconds(&session.build(SOURCE, flags).unwrap(), &[]);
-    let without = seconds(&[r#"-DSCALED="pack""#, "-DFACTOR=0", "-O2", "-pthread"]);
-    let truth = 100.0 * (1.0 - without / seconds(&["-O2", "-pthread"]));
-    let program = or_skip!(session.build(SOURCE, &["-O2", "-pthread"]));
+    let without = seconds(&[&[r#"-DSCALED="pack""#, "-DFACTOR=0"], &FLAGS[..]].concat());
+    let truth = 100.0 * (1.0 - without / seconds(&FLAGS));
+    let program = or_skip!(session.build(SOURCE, &FLAGS));
     // Two processors share what is left at best.
     assert!(truth < 45.0, "{truth}");
     for options in [&["--collector", "bpf"][..], &["--collector", "bpf", "--locks"]] {
@@ -31,7 +32,7 @@ fn work_beside_a_lock_gains_no_more_than_the_lock_lets_it() {
 #[test]
 fn who_lets_a_lock_go_by_its_last_call_is_told() {
     let session = Session::start();
-    let program = or_skip!(session.build(SOURCE, &["-O2", "-pthread"]));
+    let program = or_skip!(session.build(SOURCE, &FLAGS));
     // Without the program's memory, a lock has the name of the procedure that waits for it.
     for (collector, lock) in [("bpf", "table_lock"), ("perf", "mutex in update")] {
         let recording = session.record_with(&["--collector", collector], &program);

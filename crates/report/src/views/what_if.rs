@@ -135,7 +135,7 @@ fn order_text(found: &WhatIf, replayed: Option<&Replay>) -> String {
 
 /// The gains with ranges of elapsed time that hold a run whose threads wait for locks that they find free in the recorded one.
 fn with_locks(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -> WhatIf {
-    let serial = SerialWork::of(input);
+    let serial = SerialWork::of_run(input);
     let least = |gain: &PredictedGain, changes: &[NamedChange]| {
         let left = |part: &SerialPart<'_>| {
             changes.iter().map(|change| left_of(input, part, &change.change)).product()

@@ -31,15 +31,7 @@ pub(super) struct SureHold {
 }
 
 /// The lock with which each procedure surely worked longest.
-pub(super) fn held_locks(input: &ReportTables<'_>) -> BTreeMap<ProcedureId, SureHold> {
-    let handed = HandedLocks::of(input);
-    let mut most = sure_holds(input, &handed);
-    add_possible(input, &handed, &mut most);
-    most
-}
-
-/// The same without what is possible.
-pub(super) fn sure_holds(input: &ReportTables<'_>, handed: &HandedLocks) -> BTreeMap<ProcedureId, SureHold> {
+pub(super) fn held_locks(input: &ReportTables<'_>, handed: &HandedLocks) -> BTreeMap<ProcedureId, SureHold> {
     let shares = shares(input, &handed.0);
     let mut most: BTreeMap<ProcedureId, SureHold> = BTreeMap::new();
     for (&(releaser, object), handover) in &handed.0 {
@@ -56,6 +48,7 @@ pub(super) fn sure_holds(input: &ReportTables<'_>, handed: &HandedLocks) -> BTre
             }
         }
     }
+    add_possible(input, handed, &mut most);
     most
 }
 

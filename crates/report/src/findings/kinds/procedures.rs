@@ -12,7 +12,7 @@ use longpole_event::ThreadId;
 use longpole_metrics::{By, ExecutedGain, Measures, Node, NodeRow, standard_error};
 use longpole_trace::{Cause, Folding, ProcedureId};
 
-use super::held_locks::{SureHold, held_locks};
+use super::held_locks::{HandedLocks, SureHold, held_locks};
 use super::locks::{holding, holds_of};
 use super::serial_work::{SerialPart, SerialWork};
 use crate::findings::finding::{
@@ -50,9 +50,11 @@ struct WorkOfThreads<'a> {
 
 impl<'a> WorkOfThreads<'a> {
     fn of(basis: &FindingBasis<'a, '_>) -> WorkOfThreads<'a> {
+        let handed = HandedLocks::of(basis.input);
+        let held = held_locks(basis.input, &handed);
         WorkOfThreads {
-            held: held_locks(basis.input),
-            serial: SerialWork::of(basis.input),
+            serial: SerialWork::of(basis.input, &handed, &held),
+            held,
             spread: spread(basis.input),
             starved: basis.facts.starved_percent / 100.0 * basis.facts.elapsed as f64,
         }

@@ -12,21 +12,20 @@
 //! What procedures that surely worked with a lock do on behalf of those who let it go may all be with the lock; so the changed run may take as
 //! long as that. Of the work while k threads were busy no more was with the lock than that time was long.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use longpole_metrics::{Charge, standard_error};
+use longpole_metrics::{Charge, Measures, standard_error};
 use longpole_trace::{CodePlace, ObjectId, ObjectKind, ProcedureId};
 
-use super::held_locks::{HandedLocks, sure_holds};
+use super::held_locks::{HandedLocks, SureHold, held_locks};
 use crate::input::ReportTables;
 
 /// The work that may be serial.
 pub(crate) struct SerialWork<'a> {
     parts: Vec<SerialPart<'a>>,
-    /// How long so many threads were busy, nanoseconds.
-    levels: Vec<f64>,
-    /// CPU time of the run, nanoseconds, and the samples behind it.
-    running: f64,
+    /// Of the whole run: how long so many threads were busy, and its CPU time.
+    whole: &'a Measures,
+    /// The samples behind that.
     samples: f64,
 }
 
@@ -41,17 +40,17 @@ pub(crate) struct SerialPart<'a> {
 
 impl<'a> SerialWork<'a> {
     /// Of the whole run.
-    pub(crate) fn of(input: &'a ReportTables<'_>) -> SerialWork<'a> {
-        let analysis = input.analysis;
-        let running = input.totals().running as f64;
-        let mut work = SerialWork {
-            parts: Vec::new(),
-            levels: Vec::new(),
-            running,
-            samples: analysis.effective_samples.cpu,
-        };
+    pub(crate) fn of_run(input: &'a ReportTables<'_>) -> SerialWork<'a> {
         let handed = HandedLocks::of(input);
-        let held = sure_holds(input, &handed);
+        SerialWork::of(input, &handed, &held_locks(input, &handed))
+    }
+
+    /// The same where it is known who worked with which lock.
+    pub(super) fn of(
+        input: &'a ReportTables<'_>,
+        handed: &HandedLocks,
+        held: &BTreeMap<ProcedureId, SureHold>,
+    ) -> SerialWork<'a> {
         let is_exclusive = |object: ObjectId| {
             let kind = input.input().objects.get(object).kind;
             matches!(kind, ObjectKind::Mutex | ObjectKind::SpinLock | ObjectKind::Lock)
@@ -63,14 +62,12 @@ impl<'a> SerialWork<'a> {
             let share = input.paths.places_of(charge.path).find_map(share)?;
             is_exclusive(object).then_some(SerialPart { object, procedure, charge, share })
         };
-        let charges = analysis.charges.iter().filter(|charge| charge.measures.running > 0);
-        work.parts = charges.filter_map(part).collect();
-        if !work.parts.is_empty() {
-            for charge in &analysis.charges {
-                add(&mut work.levels, &charge.measures.npt_terms, 1.0);
-            }
+        let charges = input.analysis.charges.iter().filter(|charge| charge.measures.running > 0);
+        SerialWork {
+            parts: charges.filter_map(part).collect(),
+            whole: input.totals(),
+            samples: input.analysis.effective_samples.cpu,
         }
-        work
     }
 
     /// How long the run takes at most by such work, if so much of each part's is left; nanoseconds.
@@ -88,11 +85,12 @@ impl<'a> SerialWork<'a> {
         }
         let busy = |terms: &[f64], level: usize| level as f64 * terms[level];
         let of_level = |level: usize| {
-            let most = busy(&all, level).min(self.levels[level]);
+            let most = busy(&all, level).min(self.whole.npt_terms[level]);
             if busy(&all, level) > 0.0 { most * busy(&kept, level) / busy(&all, level) } else { 0.0 }
         };
         let time: f64 = (0..all.len()).map(of_level).sum();
-        time + standard_error(time / self.running.max(1.0), self.samples) * self.running
+        let running = self.whole.running as f64;
+        time + standard_error(time / running.max(1.0), self.samples) * running
     }
 }
 
