@@ -11,17 +11,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::built::{self, BuildProfile};
+use crate::collector_options::COLLECTOR_OPTIONS;
 use crate::programs;
 
-/// Every way to collect.
-const WAYS: [(&str, &[&str]); 6] = [
-    ("bpf", &["--collector", "bpf"]),
-    ("bpf --locks", &["--collector", "bpf", "--locks"]),
-    ("bpf --keep-last", &["--collector", "bpf", "--keep-last", "1s"]),
-    ("perf", &["--collector", "perf"]),
-    ("process", &["--collector", "process"]),
-    ("agent", &["--collector", "agent"]),
-];
 /// The latest moment of a kill after the recorder's start: later than the first records are written, and for some
 /// recorders while they end.
 const LATEST_MILLISECONDS: u64 = 1_600;
@@ -72,22 +64,23 @@ pub fn run(times: u32, seed: u64) -> Result<ExitCode> {
     let mut draws = Draws(seed);
     let mut counts: BTreeMap<(&str, Victim), KillCounts> = BTreeMap::new();
     for number in 0..times {
-        let (way, options) = WAYS[number as usize % WAYS.len()];
+        let way = COLLECTOR_OPTIONS[number as usize % COLLECTOR_OPTIONS.len()];
         let victim = if draws.below(2) == 0 { Victim::Recorder } else { Victim::Program };
         let moment = Duration::from_micros(draws.below(LATEST_MILLISECONDS * 1000));
         let run = KilledRun {
             longpole: &longpole,
             folder: folder.path(),
             program: &program,
-            options,
+            options: way.options,
             victim,
             moment,
         };
-        let into = counts.entry((way, victim)).or_default();
+        let into = counts.entry((way.title, victim)).or_default();
         if let Err(error) = run.judge(into) {
             let kept = folder.keep();
             eprintln!(
-                "kill {number} of seed {seed}: {victim:?} of {way} after {moment:?}; see {}",
+                "kill {number} of seed {seed}: {victim:?} of {} after {moment:?}; see {}",
+                way.title,
                 kept.display()
             );
             return Err(error);

@@ -7,6 +7,7 @@ mod bpf;
 mod built;
 mod census;
 mod checks;
+mod collector_options;
 mod collectors;
 mod foreign;
 mod fuzz;
@@ -60,10 +61,13 @@ enum XtaskCommand {
         #[arg(long)]
         only: Vec<String>,
     },
-    /// Run test suites that are not ours with the agent and without, and compare what fails.
+    /// Run test suites that are not ours, recorded and bare, and compare what fails.
     Foreign {
         /// Only these suites.
         names: Vec<String>,
+        /// How they are recorded: agent, bpf, 'bpf --locks', perf, process (may be given several times).
+        #[arg(long, default_value = "agent")]
+        collector: Vec<String>,
         /// Don't install what is missing, even where it could be done.
         #[arg(long)]
         no_install: bool,
@@ -148,7 +152,9 @@ fn run(command: XtaskCommand) -> Result<ExitCode> {
         XtaskCommand::Check => checks::check(),
         XtaskCommand::Census { list } => census::run(list),
         XtaskCommand::Bench { rounds, only } => bench::run(rounds, &only),
-        XtaskCommand::Foreign { names, no_install } => foreign::run(&names, !no_install),
+        XtaskCommand::Foreign { names, collector, no_install } => {
+            foreign::run(&names, &collector, !no_install)
+        }
         XtaskCommand::Synthesize { events, path } => {
             synthetic::write(&path, events).map(|()| ExitCode::SUCCESS)
         }

@@ -1,7 +1,7 @@
-//! `cargo xtask foreign`: test suites that are not ours pass under the agent as they do without it.
+//! `cargo xtask foreign`: test suites that are not ours pass while they are recorded as they do bare.
 //!
-//! Each suite runs bare and recorded with all hooks telling; what fails must be the same. A suite whose failures
-//! differ runs once more, both ways: suites fail by chance, too.
+//! Each suite runs bare and recorded by each collector that is asked for, by default with all of the agent's hooks telling;
+//! what fails must be the same. A suite whose failures differ runs once more, both ways: suites fail by chance, too.
 
 mod outcome;
 mod postgres;
@@ -15,6 +15,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 use crate::built::{self, BuildProfile};
+use crate::collector_options::CollectorOptions;
 use crate::steps::Steps;
 use crate::tools;
 use outcome::SuiteOutcome;
@@ -22,8 +23,8 @@ use suites::{SUITES, Suite};
 
 /// Runs a suite's command as it is, or under the recorder.
 pub struct SuiteRunner<'a> {
-    /// The recorder; `None` for a bare run.
-    longpole: Option<&'a Path>,
+    /// The recorder and how it collects; `None` for a bare run.
+    recorder: Option<(&'a Path, CollectorOptions)>,
     /// A folder of this run's own.
     folder: &'a Path,
 }
@@ -31,11 +32,11 @@ pub struct SuiteRunner<'a> {
 impl SuiteRunner<'_> {
     /// A command that runs `program` this way.
     fn command(&self, program: &str) -> Command {
-        let mut command = match self.longpole {
+        let mut command = match self.recorder {
             None => Command::new(program),
-            Some(longpole) => {
+            Some((longpole, way)) => {
                 let mut command = Command::new(longpole);
-                command.args(["record", "--quiet", "--collector", "agent", "-o"]);
+                command.args(["record", "--quiet"]).args(way.options).arg("-o");
                 command.arg(self.folder.join("run.longpole")).arg("--").arg(program);
                 command
             }
@@ -44,24 +45,30 @@ impl SuiteRunner<'_> {
         command
     }
 
-    /// Makes sure that the agent was in the program, and makes room for the next one.
+    /// Whether the recorder is one for the system administrator.
+    fn needs_root(&self) -> bool {
+        self.recorder.is_some_and(|(_, way)| way.title.starts_with("bpf") || way.title == "perf")
+    }
+
+    /// Makes sure that the program was recorded, by the agent with the agent in it, and makes room for the next one.
     fn finish(&self) -> Result<()> {
-        if self.longpole.is_none() {
-            return Ok(());
-        }
+        let Some((_, way)) = self.recorder else { return Ok(()) };
         let recording = self.folder.join("run.longpole");
         let manifest =
             std::fs::read_to_string(recording.join("recording.json")).context("read the recording")?;
         std::fs::remove_dir_all(&recording).context("remove the recording")?;
-        if manifest.contains("the agent is not in") || manifest.contains("the agent was in none") {
+        let lacks_agent =
+            manifest.contains("the agent is not in") || manifest.contains("the agent was in none");
+        if way.title == CollectorOptions::AGENT.title && lacks_agent {
             bail!("put the agent into the program: {manifest}");
         }
         Ok(())
     }
 }
 
-/// Runs the suites whose names are given; all without a name. Installs what they need where that may be done.
-pub fn run(names: &[String], install: bool) -> Result<ExitCode> {
+/// Runs the suites whose names are given, all without a name, by these collectors. Installs what they need where that
+/// may be done.
+pub fn run(names: &[String], collectors: &[String], install: bool) -> Result<ExitCode> {
     if let Some(name) = names.iter().find(|name| SUITES.iter().all(|suite| suite.name != **name)) {
         let known: Vec<&str> = SUITES.iter().map(|suite| suite.name).collect();
         bail!("find the suite {name}; there are {}", known.join(", "));
@@ -72,24 +79,34 @@ pub fn run(names: &[String], install: bool) -> Result<ExitCode> {
         .collect();
     let mut steps = Steps::new();
     let mut skipped = Vec::new();
-    run_all(&chosen, install, &mut steps, &mut skipped)?;
+    for title in collectors {
+        run_all(&chosen, CollectorOptions::of_title(title)?, install, &mut steps, &mut skipped)?;
+    }
     Ok(steps.finish(&skipped))
 }
 
 /// Runs the quick suites, as a part of the tests.
 pub fn run_quick(install: bool, steps: &mut Steps, skipped: &mut Vec<String>) -> Result<()> {
     let quick: Vec<&Suite> = SUITES.iter().filter(|suite| suite.is_quick).collect();
-    run_all(&quick, install, steps, skipped)
+    run_all(&quick, CollectorOptions::AGENT, install, steps, skipped)
 }
 
-fn run_all(suites: &[&Suite], install: bool, steps: &mut Steps, skipped: &mut Vec<String>) -> Result<()> {
+fn run_all(
+    suites: &[&Suite],
+    way: CollectorOptions,
+    install: bool,
+    steps: &mut Steps,
+    skipped: &mut Vec<String>,
+) -> Result<()> {
     let longpole = built::longpole(BuildProfile::Dev)?;
     for suite in suites {
         if install && !(suite.is_here)() {
             tools::install(suite.packages);
         }
         if (suite.is_here)() {
-            steps.step(&format!("foreign suite {}", suite.name), || compare(suite, &longpole));
+            steps.step(&format!("foreign suite {} by {}", suite.name, way.title), || {
+                compare(suite, (&longpole, way))
+            });
         } else {
             skipped.push(format!(
                 "foreign suite {}: apt-get install {}",
@@ -102,25 +119,25 @@ fn run_all(suites: &[&Suite], install: bool, steps: &mut Steps, skipped: &mut Ve
 }
 
 /// Runs a suite both ways and holds the failures beside each other.
-fn compare(suite: &Suite, longpole: &Path) -> Result<()> {
+fn compare(suite: &Suite, recorder: (&Path, CollectorOptions)) -> Result<()> {
     const ATTEMPTS: u32 = 2;
     let mut difference = String::new();
     for _ in 0..ATTEMPTS {
         let bare = once(suite, None)?;
-        let recorded = once(suite, Some(longpole))?;
-        println!("    {}: {bare}; with the agent {recorded}", suite.name);
+        let recorded = once(suite, Some(recorder))?;
+        println!("    {}: {bare}; recorded {recorded}", suite.name);
         difference = recorded.beyond(&bare);
         if difference.is_empty() && recorded.passed > 0 {
             return Ok(());
         }
     }
-    bail!("pass {} under the agent: {difference}", suite.name)
+    bail!("pass {} while it is recorded: {difference}", suite.name)
 }
 
-fn once(suite: &Suite, longpole: Option<&Path>) -> Result<SuiteOutcome> {
+fn once(suite: &Suite, recorder: Option<(&Path, CollectorOptions)>) -> Result<SuiteOutcome> {
     let folder = SuiteFolder::new(suite.name)?;
     let begin = Instant::now();
-    let mut outcome = (suite.run)(&SuiteRunner { longpole, folder: &folder.0 })?;
+    let mut outcome = (suite.run)(&SuiteRunner { recorder, folder: &folder.0 })?;
     outcome.seconds = begin.elapsed().as_secs_f64();
     Ok(outcome)
 }

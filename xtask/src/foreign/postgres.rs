@@ -1,4 +1,4 @@
-//! PostgreSQL under the agent: a server of its own, pgbench against it, and the sums that must agree afterwards.
+//! PostgreSQL, recorded: a server of its own, pgbench against it, and the sums that must agree afterwards.
 //!
 //! The regression tests' SQL is in no package, so what is checked is what pgbench's transactions keep true: every delta
 //! that was written to an account was written to its branch, its teller and the history.
@@ -27,10 +27,18 @@ pub fn run(way: &SuiteRunner<'_>) -> Result<SuiteOutcome> {
         &["-A", "trust", "-U", "tester", "-D", &path(&data)?],
     ))?;
     let server = ["-D", &path(&data)?, "-k", &socket, "-h", "", "-F"];
-    // The recorder too is the other user: only his processes can share his memory.
-    let command = way.command(&program("postgres")?);
-    let mut recorded = as_other_user(&path(command.get_program().as_ref())?, &[]);
-    recorded.args(command.get_args()).args(server).current_dir(way.folder);
+    // A recorder without the kernel's help is the other user, too: only his processes can share his memory.
+    let mut recorded = if way.needs_root() {
+        let server = as_other_user(&program("postgres")?, &server);
+        let mut command = way.command(&path(server.get_program().as_ref())?);
+        command.args(server.get_args());
+        command
+    } else {
+        let command = way.command(&program("postgres")?);
+        let mut recorded = as_other_user(&path(command.get_program().as_ref())?, &[]);
+        recorded.args(command.get_args()).args(server).current_dir(way.folder);
+        recorded
+    };
     let mut server =
         recorded.stdout(Stdio::null()).stderr(Stdio::null()).spawn().context("start the server")?;
     let result = clients(&socket);
