@@ -7,7 +7,6 @@ mod gaps;
 mod libraries;
 mod mappings;
 mod pythons;
-mod remaps;
 mod sampled_code;
 mod sampled_threads;
 mod shared_lines;
@@ -33,12 +32,12 @@ use self::busy_waits::BusyWaits;
 use self::gaps::SampleGaps;
 use self::libraries::Libraries;
 use self::pythons::Pythons;
-use self::remaps::Remaps;
 use self::sampled_threads::SampledThreads;
 use self::wire::Wire;
 use crate::collector::{Collector, KernelCost};
 use crate::collector_choice::Settings;
 use crate::raw::{KernelTask, RawEvent, RawKind, RawMark, RawStack, TakenStack};
+use crate::remaps::Remaps;
 use crate::setup::PRIVILEGED_CONTENTS;
 
 /// Bytes of the ring that one drain takes.

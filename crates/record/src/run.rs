@@ -15,12 +15,13 @@ use crate::going_on::GoingOn;
 use crate::launch::{ExitStatus, Running};
 use crate::lock_owners::BETWEEN_LOOKS;
 use crate::naming::FramesToName;
-use crate::raw::{RawEvent, RawKind, RawStack};
+use crate::raw::{RawEvent, RawKind};
 use crate::reading::{DrainedBatch, ROUND, ReadingThread};
 use crate::session::Progress;
 use crate::signals::{HeldSignals, SNAPSHOT_SIGNAL};
 use crate::snapshots::Snapshots;
 use crate::sorter::Sorter;
+use crate::started_program::StartedProgram;
 use crate::wait::{PollSource, Waiter, Woken};
 
 /// Time after which what was recorded is in the file, so that it survives a kill of the recorder.
@@ -33,8 +34,8 @@ const PROGRESS_NANOSECONDS: u64 = 250_000_000;
 pub(crate) struct Started {
     /// Beginning of the run.
     pub(crate) begin: Time,
-    /// The child whose stacks are our own until it executes the program.
-    pub(crate) root: Option<u32>,
+    /// The program, where we started it.
+    pub(crate) program: Option<StartedProgram>,
     /// Tids that were there before the recording.
     pub(crate) attached: Vec<u32>,
     /// Copies of the last part of the run, where only that is kept.
@@ -67,7 +68,6 @@ pub(crate) struct RecordingRun {
     sorter: Sorter,
     child: Running,
     started: Started,
-    has_executed: bool,
     signals: HeldSignals,
     waiter: Waiter,
     ready: Vec<RawEvent>,
@@ -115,7 +115,6 @@ impl RecordingRun {
             sorter: Sorter::default(),
             child,
             started,
-            has_executed: false,
             signals,
             waiter,
             ready: Vec::new(),
@@ -169,7 +168,7 @@ impl RecordingRun {
     }
 
     fn is_launched(&self) -> bool {
-        self.started.root.is_some()
+        self.started.program.is_some()
     }
 
     /// Passes signals on to a program that we started; any signal ends a recording that is attached.
@@ -276,37 +275,23 @@ impl RecordingRun {
 
     fn push(&mut self, ready: &mut Vec<RawEvent>) {
         for event in ready.drain(..) {
-            let Some(event) = self.own_events_removed(event) else { continue };
-            if let Err(error) = self.assembler.push(event) {
+            if self.was_there(&event) {
+                continue;
+            }
+            let mut event = event;
+            let execution = self.started.program.as_mut().and_then(|program| program.look_at(&mut event));
+            let mut told = execution.into_iter().chain([event]);
+            if let Err(error) = told.try_for_each(|event| self.assembler.push(event)) {
                 self.give_up(describe(&error));
                 break;
             }
         }
     }
 
-    /// The child's stacks before it executes the program are the recorder's own, and a task that was found
-    /// when we attached needs no announcement.
-    fn own_events_removed(&mut self, mut event: RawEvent) -> Option<RawEvent> {
-        if let Some(root) = self.started.root
-            && !self.has_executed
-        {
-            match &mut event.kind {
-                RawKind::Exec { task, .. } if task.tid == root => self.has_executed = true,
-                RawKind::Switch { stack, call, .. } | RawKind::Wake { stack, call, .. } => {
-                    *stack = RawStack::None;
-                    *call = None;
-                }
-                RawKind::Sample { stack, .. } => *stack = RawStack::None,
-                _ => {}
-            }
-        }
-        if let RawKind::Fork { child, .. } = &event.kind
-            && event.time < self.attached_until
-            && self.started.attached.contains(&child.tid)
-        {
-            return None;
-        }
-        Some(event)
+    /// A task that was found when we attached needs no announcement.
+    fn was_there(&self, event: &RawEvent) -> bool {
+        let RawKind::Fork { child, .. } = &event.kind else { return false };
+        event.time < self.attached_until && self.started.attached.contains(&child.tid)
     }
 
     fn give_up(&mut self, reason: String) {

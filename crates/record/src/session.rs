@@ -28,6 +28,7 @@ use crate::run::{EndedRun, RecordingRun, Started};
 use crate::snapshots::Snapshots;
 use crate::source_copies::{NamedSources, ProgramUser};
 use crate::start_gate::StartGate;
+use crate::started_program::StartedProgram;
 use crate::waits_at_attach::switch_before;
 use crate::{attach, stack_choice};
 
@@ -239,8 +240,10 @@ fn record_command(
             return Err(error.into());
         }
     };
+    let arguments: Vec<&str> = manifest.command.iter().skip(1).map(String::as_str).collect();
+    let program = StartedProgram::new(task.pid, command.file(), &arguments);
     let snapshots = snapshots(options, &folder, &manifest);
-    let started = Started { begin, root: Some(task.tid), attached: Vec::new(), snapshots };
+    let started = Started { begin, program: Some(program), attached: Vec::new(), snapshots };
     finish(
         RecordingParts {
             folder,
@@ -279,7 +282,7 @@ fn record_process(
     let attached = track_all(pid, &mut opened, &mut assembler, begin).map_err(missing)?;
     progress(Progress::Begun);
     let snapshots = snapshots(options, &folder, &manifest);
-    let started = Started { begin, root: None, attached, snapshots };
+    let started = Started { begin, program: None, attached, snapshots };
     finish(
         RecordingParts {
             folder,

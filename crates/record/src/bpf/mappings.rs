@@ -1,7 +1,7 @@
 //! The executable mappings that processes make, from the kernel's perf events.
 //!
 //! In a recorder with capabilities of its own they are of every process of the machine; the assembler picks the recorded
-//! ones. When others map so much that records find no room, [`super::remaps`] makes up for it.
+//! ones. When others map so much that records find no room, [`crate::remaps`] makes up for it.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

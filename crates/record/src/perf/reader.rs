@@ -23,6 +23,7 @@ use super::switches::Switches;
 use super::threads::Threads;
 use crate::process_title::title_of_running;
 use crate::raw::{RawEvent, RawKind};
+use crate::remaps::Remaps;
 use longpole_privileged::{PerfEvent, PerfRing, records};
 
 /// A record of a ring, undecoded.
@@ -72,6 +73,7 @@ pub(crate) struct PerfReader {
     /// Records that could not be read since the last drain.
     unreadable: u64,
     shares: EventShares,
+    remaps: Remaps,
     is_stopped: bool,
 }
 
@@ -83,6 +85,8 @@ impl PerfReader {
         presence: Presence,
         is_machine_wide: bool,
     ) -> PerfReader {
+        let mut remaps = Remaps::default();
+        remaps.begin(crate::clock::now());
         PerfReader {
             rings: Vec::new(),
             copies: RingCopies::new(),
@@ -99,6 +103,7 @@ impl PerfReader {
             fresh: Vec::new(),
             unreadable: 0,
             shares: EventShares::default(),
+            remaps,
             is_stopped: false,
         }
     }
@@ -166,6 +171,7 @@ impl PerfReader {
     /// Stops all events; what is in the rings can still be read.
     pub(crate) fn stop(&mut self) {
         self.copies.stop();
+        self.remaps.end();
         self.is_stopped = true;
     }
 
@@ -179,9 +185,10 @@ impl PerfReader {
         self.behind
     }
 
-    /// The time up to which the rings were copied for the last drain.
+    /// The time up to which the last drain told all: that of its copy of the rings, or of a loss whose mappings are not looked
+    /// up yet.
     pub(crate) fn kept_back(&self) -> Option<Time> {
-        self.copied
+        self.copied.into_iter().chain(self.remaps.kept_back()).min()
     }
 
     /// Appends what can be told by now, in time order, and what was lost.
@@ -192,6 +199,7 @@ impl PerfReader {
         let _ = self.copies.start();
         self.read_rings();
         let complete = self.rounds.end_round();
+        let first_told = into.len();
         let is_last = self.is_stopped && self.behind.is_none();
         let limit = if is_last { u64::MAX } else { complete };
         while let Some((time, held)) = self.rounds.pop(limit) {
@@ -215,6 +223,9 @@ impl PerfReader {
             let (shares, threads) = (&mut self.shares, &self.conversion.threads);
             into[first..].iter().for_each(|event| shares.tell(events_of(&event.kind, threads)));
         }
+        into[first_told..].iter().for_each(|event| self.remaps.learn(event));
+        let copied = self.copied.unwrap_or_else(crate::clock::now);
+        self.remaps.tell(self.conversion.threads.recorded_pids(), copied, into);
         let mut count = self.shares.take();
         count += std::mem::take(&mut self.unreadable) + std::mem::take(&mut self.conversion.damaged);
         count += std::mem::take(&mut self.presence.missing);
@@ -230,7 +241,8 @@ impl PerfReader {
     /// What a reader of the results has to know of this run.
     pub(crate) fn findings(&self) -> Vec<String> {
         let switches = self.conversion.switches.iter().filter_map(Switches::note);
-        switches.chain(self.copies.lock().short_stacks.finding()).collect()
+        let short_stacks = self.copies.lock().short_stacks.finding();
+        switches.chain(short_stacks).chain(self.remaps.note()).collect()
     }
 
     /// Takes everything out of the rings, keeping what may concern recorded threads.
@@ -281,6 +293,9 @@ impl PerfReader {
             }
         }
         self.is_losing = lost > 0;
+        if self.is_losing {
+            self.remaps.lose();
+        }
         self.shares.end_round(records, own, lost);
     }
 

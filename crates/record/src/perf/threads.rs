@@ -82,6 +82,12 @@ impl Threads {
         self.processes.get(&pid).copied().unwrap_or(false)
     }
 
+    /// The process of each recorded thread that has not ended.
+    pub fn recorded_pids(&self) -> impl Iterator<Item = u32> {
+        let recorded = self.threads.values().filter(|thread| thread.is_recorded && thread.pid != 0);
+        recorded.map(|thread| thread.pid)
+    }
+
     /// The thread's process, where it is known.
     #[must_use]
     pub fn task(&self, tid: u32) -> KernelTask {

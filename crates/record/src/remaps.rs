@@ -1,8 +1,8 @@
 //! Mappings of the recorded processes, read anew where the kernel's records of them may be lost.
 //!
-//! The records are of all processes of the machine. When others map and unmap all the time, the rings overflow with
-//! theirs, and whether one of the recorded processes was among what was lost cannot be known. So the mappings
-//! that these have are looked up: what is lost then is only code that was mapped and gone before.
+//! The records share their rings with what other processes of the machine do: with their mappings (`bpf`), or with all their
+//! switches (`perf`). When a ring overflows, whether a mapping of the recorded processes was among what was lost cannot be
+//! known. So the mappings that these have are looked up: what is lost then is only code that was mapped and gone before.
 
 use longpole_event::{Blocking, Time};
 use longpole_symbols::{Mapping, maps_of};
@@ -16,7 +16,7 @@ const SHARE: u64 = 20;
 
 /// What is known of losses, and of the mappings that were looked up.
 #[derive(Debug, Default)]
-pub(super) struct Remaps {
+pub(crate) struct Remaps {
     /// What the look told of each process that has executed no other program since.
     known: FxHashMap<u32, Vec<Mapping>>,
     /// When each process last executed a program, which ends all mappings from before.
@@ -33,30 +33,31 @@ pub(super) struct Remaps {
 
 impl Remaps {
     /// A process is recorded from now on.
-    pub(super) fn begin(&mut self, now: Time) {
+    pub(crate) fn begin(&mut self, now: Time) {
         self.last_round.get_or_insert(now);
     }
 
     /// Records were lost since the beginning of the last round.
-    pub(super) fn lose(&mut self) {
+    pub(crate) fn lose(&mut self) {
         self.due_since = self.due_since.or(self.last_round);
     }
 
     /// Stacks from here on still lack mappings, since the next look is not due yet.
-    pub(super) fn kept_back(&self) -> Option<Time> {
+    pub(crate) fn kept_back(&self) -> Option<Time> {
         self.due_since
     }
 
     /// No pauses any more: the next look is the last.
-    pub(super) fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         self.has_ended = true;
     }
 
     /// Learns from an event of this round which processes have executed a program, and which have ended.
-    pub(super) fn learn(&mut self, event: &RawEvent) {
+    pub(crate) fn learn(&mut self, event: &RawEvent) {
         let task = match event.kind {
             RawKind::Exec { task, .. } => task,
             RawKind::Switch { previous: Some(task), blocking: Blocking::Dead, .. }
+            | RawKind::Exit { task }
                 if task.pid == task.tid =>
             {
                 self.executed.remove(&task.pid);
@@ -72,12 +73,12 @@ impl Remaps {
         }
     }
 
-    /// Appends the new mappings of these processes, if records were lost and the last look is a while ago. In every round,
+    /// Appends the new mappings of these processes (each once or several times), if records were lost and the last look is a while ago. In every round,
     /// once its events are learnt.
     ///
     /// They count from the beginning of the round in which the first record was lost, so that its stacks find them, or
     /// from when their process executed its program.
-    pub(super) fn tell(&mut self, pids: impl Iterator<Item = u32>, now: Time, into: &mut Vec<RawEvent>) {
+    pub(crate) fn tell(&mut self, pids: impl Iterator<Item = u32>, now: Time, into: &mut Vec<RawEvent>) {
         self.last_round = Some(now);
         let Some(lost) = self.due_since else { return };
         if now < self.not_before && !self.has_ended {
@@ -89,6 +90,7 @@ impl Remaps {
         let mut found = FxHashMap::default();
         let mut pids: Vec<u32> = pids.collect();
         pids.sort_unstable();
+        pids.dedup();
         for pid in pids {
             // A process that has ended needs no more.
             let Ok(mappings) = maps_of(pid) else { continue };
@@ -103,11 +105,11 @@ impl Remaps {
     }
 
     /// What a reader has to know.
-    pub(super) fn note(&self) -> Option<String> {
+    pub(crate) fn note(&self) -> Option<String> {
         (self.looks > 0).then(|| {
             format!(
-                "programs of this machine mapped more code than the kernel's records had room for; {} times the \
-                 recorded processes' own mappings were looked up instead: code that was gone by then has no names",
+                "records of mapped code may be among what the kernel had no room for; {} times the mappings of the \
+                 recorded processes were looked up instead: code that was gone by then has no names",
                 self.looks
             )
         })
