@@ -13,6 +13,7 @@ use longpole_event::{BusyWaiting, ModuleKind};
 use rustc_hash::FxHashMap;
 
 use crate::closures::{Closures, is_unnumbered};
+use crate::debug_functions::{DebugFunctions, is_too_far};
 use crate::exports::Exports;
 use crate::functions::Functions;
 use crate::go_functions::GoFunctions;
@@ -37,6 +38,7 @@ struct FileCode {
     exports: Exports,
     thread_bodies: OnceCell<ThreadBodies>,
     closures: OnceCell<Closures>,
+    debug_functions: OnceCell<DebugFunctions>,
     go: Option<GoFunctions>,
     spins: Spins,
 }
@@ -48,6 +50,7 @@ impl FileCode {
             exports: Exports::of(&image),
             thread_bodies: OnceCell::new(),
             closures: OnceCell::new(),
+            debug_functions: OnceCell::new(),
             go: GoFunctions::of(&image),
             spins: Spins::of(&image),
             image,
@@ -195,7 +198,22 @@ impl ElfNames {
                 break;
             }
         }
-        best
+        best.and_then(|symbol| self.nearest(symbol, address))
+    }
+
+    /// What a symbol without a size names: nothing that is too far from it, nor what is behind the beginning of another
+    /// function of debug information.
+    fn nearest<'a>(&'a self, mut symbol: ResolvedSym<'a>, address: u64) -> Option<ResolvedSym<'a>> {
+        let (None, 1..) = (symbol.size, symbol.addr) else { return Some(symbol) };
+        if let Some(code) = &self.code {
+            let functions = code.debug_functions.get_or_init(|| DebugFunctions::of(&code.image));
+            if let Some((start, name)) = functions.last_before(address)
+                && start > symbol.addr
+            {
+                (symbol.addr, symbol.name) = (start, name);
+            }
+        }
+        (!is_too_far(symbol.name, address.saturating_sub(symbol.addr))).then_some(symbol)
     }
 }
 

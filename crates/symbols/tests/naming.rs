@@ -277,3 +277,26 @@ fn closures_of_one_procedure_are_told_apart() {
         assert_eq!(names, ["closures::main::{closure#0}", "closures::main::{closure#1}"], "{mangling}");
     }
 }
+
+/// Linkers put the start files first; their functions have no sizes, and would name all code behind them that has no symbol.
+#[test]
+fn code_without_a_symbol_is_not_the_start_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, program) = (folder.path().join("local.c"), folder.path().join("local"));
+    let text = "__asm__(\".text\\n.skip 256, 0x90\\n.Lwork: ret\\n.globl after\\n.type after, @function\\nafter: call .Lwork\\n\
+        ret\\n.size after, . - after\\n\");\nvoid after(void);\nint main(void)\n{\n    after();\n    return 0;\n}\n";
+    std::fs::write(&source, text).unwrap();
+    let at = |names: Vec<NamedAddress>| {
+        names.into_iter().filter_map(|mut named| named.places.pop().map(|place| place.procedure)).collect()
+    };
+    for flags in [&["-g"][..], &[]] {
+        let paths = [source.to_str().unwrap(), "-o", program.to_str().unwrap()];
+        run("gcc", &[&["-O1"], flags, &paths[..]].concat());
+        let after = addresses(&program, "after");
+        let named: Vec<String> = at(name(&program, &after));
+        assert!(named.iter().all(|name| name == "after"), "{flags:?} {named:?}");
+        // The label stands a byte before.
+        let unnamed: Vec<String> = at(name(&program, &[after[0] - 1]));
+        assert_eq!(unnamed, [] as [String; 0], "{flags:?}");
+    }
+}
