@@ -60,7 +60,7 @@ pub(super) struct Compiler<'a> {
     on_paths: OnPaths<'a>,
     pieces: Pieces<'a>,
     pub threads: Vec<PlannedThread>,
-    ends: ThreadEnds,
+    pub ends: ThreadEnds,
     pub stops: PlannedStops,
     places: FxHashMap<(ThreadId, ChargePart), u32>,
     /// Parts of the present piece.

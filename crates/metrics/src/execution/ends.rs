@@ -108,6 +108,11 @@ impl ThreadEnds {
         self.0[thread.index()].stop = Some(step);
     }
 
+    /// Whether another thread has told this one to end.
+    pub fn is_told(&self, thread: ThreadId) -> bool {
+        self.0[thread.index()].stop.is_some()
+    }
+
     /// The thread enables others of its own process, or may.
     pub fn enable(&mut self, thread: ThreadId, other: Option<ThreadId>) {
         if other.is_none_or(|other| self.process(other) == self.process(thread)) {

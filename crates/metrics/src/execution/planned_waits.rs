@@ -43,6 +43,8 @@ impl Compiler<'_> {
         let request = planned.request.take();
         let (asleep, moment) = (SleepTime::new(away), ended_at.nanoseconds());
         let step = match (planned.state, asleep) {
+            // The rest of the sleep in which it was told to end, whenever that is.
+            _ if self.ends.is_told(thread) => PlanStep::Away { time: away, io: false, request: None },
             // Work before it that gets shorter makes the wait longer.
             (State::Blocked(Cause::Timer), _) => PlanStep::Until { moment },
             (State::Blocked(Cause::Poll | Cause::Sleep | Cause::PollingSleep), Some(time)) => {
