@@ -120,6 +120,12 @@ impl Default for Job<'_> {
     }
 }
 
+/// How long threads of the ranks were ready without a processor: so long others may have waited for them, or they have come later.
+pub fn without_processor(recording: &Recording) -> f64 {
+    let threads = recording.report("threads", "thread");
+    threads.rows().filter_map(|row| row.get("ready_seconds")?.as_f64()).sum()
+}
+
 /// Seconds for which this rank waited for this object, polling or not.
 pub(crate) fn waited(recording: &Recording, rank: u32, object: &str) -> f64 {
     let trace = Trace::open(&recording.path).unwrap();
