@@ -28,6 +28,7 @@ const TOOLS: &[RequiredTool] = &[
     tool("libclang_rt.tsan-x86_64.a", &["libclang-rt-dev"]),
     tool("bwrap", &["bubblewrap"]),
     tool("libomp.so.5", &["libomp-dev"]),
+    tool("/usr/include/tbb/parallel_pipeline.h", &["libtbb-dev"]),
     tool("go", &["golang-go"]),
     tool("javac", &["default-jdk-headless"]),
     tool("python3", &["python3"]),

@@ -185,6 +185,7 @@ tuples! {
     (A 0, B 1, C 2, D 3, E 4, F 5),
     (A 0, B 1, C 2, D 3, E 4, F 5, G 6),
     (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7),
+    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8),
 }
 
 /// Shows the whole graph to `metric`, once. `io_idle` decides whether threads blocked for a device or a page

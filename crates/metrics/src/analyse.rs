@@ -24,6 +24,7 @@ use crate::path_waits::PathWaits;
 use crate::pinned::PinningSweep;
 use crate::polls::PollSweep;
 use crate::profile::{ProfileSweep, Times};
+use crate::side_by_side::SideBySideSweep;
 use crate::spin_costs::SpinCostSweep;
 use crate::spin_ends::SpinEnds;
 
@@ -64,6 +65,7 @@ where
         SpinCostSweep::default(),
         PinningSweep::new(program),
         PollSweep::new(program),
+        SideBySideSweep::new(program),
     );
     let (summed, paths) =
         at_once(|| sweep(timelines, options.io_idle, &mut sums), || critical_paths(timelines, options));
@@ -82,6 +84,7 @@ type FirstSums<'a> = (
     SpinCostSweep,
     PinningSweep<'a>,
     PollSweep,
+    SideBySideSweep,
 );
 
 /// The analysis, after the first sweeps, with these paths by CPU time and by elapsed time.
@@ -96,7 +99,8 @@ where
     T::Error: Send,
 {
     let program = timelines.program();
-    let (profile, parallelism, idle_blame, final_waits, spin_ends, spin_costs, pinning, polls) = sums;
+    let (profile, parallelism, idle_blame, final_waits, spin_ends, spin_costs, pinning, polls, side_by_side) =
+        sums;
 
     let on_paths = OnPaths::new(&critical_cpu.segments, &critical_elapsed.segments);
     let mut npt = Npt::new((program, timelines.paths()), options.io_idle, on_paths, profile.interval());
@@ -146,6 +150,7 @@ where
         final_waits: final_waits.into_waits(),
         pinning: pinning.into_pinning(),
         polls: polls.into_times(),
+        side_by_side: side_by_side.into_counts(),
         timer: division.timer_check(),
         charging,
     })

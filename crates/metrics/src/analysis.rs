@@ -15,6 +15,7 @@ use crate::parallel_regions::ParallelRegions;
 use crate::pinned::Pinning;
 use crate::polls::PolledTime;
 use crate::precision::Precision;
+use crate::side_by_side::SideBySide;
 use crate::spin_costs::SpinCosts;
 use crate::synchronisation::SiteCost;
 use crate::timer_check::TimerCheck;
@@ -76,6 +77,8 @@ pub struct Analysis {
     pub pinning: Pinning,
     /// How threads slept until they looked again, by thread id.
     pub polls: Vec<PolledTime>,
+    /// What threads were found in at the same time.
+    pub side_by_side: SideBySide,
     /// How the timer stood to the program.
     pub timer: TimerCheck,
     /// How useful work is divided, for what follows threads through time.

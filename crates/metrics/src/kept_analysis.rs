@@ -82,6 +82,7 @@ impl Stored for Analysis {
             final_waits,
             pinning,
             polls,
+            side_by_side,
             timer,
             charging,
         } = self;
@@ -99,6 +100,7 @@ impl Stored for Analysis {
         final_waits.store(bytes);
         pinning.store(bytes);
         polls.store(bytes);
+        side_by_side.store(bytes);
         timer.store(bytes);
         charging.store(bytes);
     }
@@ -122,6 +124,7 @@ impl Stored for Analysis {
             final_waits: Stored::restore(bytes)?,
             pinning: Stored::restore(bytes)?,
             polls: Stored::restore(bytes)?,
+            side_by_side: Stored::restore(bytes)?,
             timer: Stored::restore(bytes)?,
             charging: Stored::restore(bytes)?,
         })

@@ -45,7 +45,7 @@ use crate::quantity::{count_of, percent};
 pub(crate) use facts::RunFacts;
 use finding::FindingBasis;
 pub(crate) use finding::{Finding, FindingSubject, LeadingAnswer, Prediction};
-pub(crate) use kinds::serial_work::{SerialPart, SerialWork};
+pub(crate) use kinds::serial_work::{SerialCause, SerialPart, SerialWork};
 pub(crate) use kinds::shared_lines::shared_memory;
 pub(crate) use leading::RankedWork;
 use leading::{LeadingWork, is_named, largest_caller};

@@ -1,4 +1,5 @@
-//! A lock that threads find free in the recorded run may be what they wait for in a changed one: the program is run anew without a procedure.
+//! What threads find free in the recorded run may be what they wait for in a changed one, a lock or a stage of a pipeline: the program is run
+//! anew without a procedure.
 
 use crate::support::{Session, or_skip};
 
@@ -47,4 +48,20 @@ fn who_lets_a_lock_go_by_its_last_call_is_told() {
             "{collector}: {places:?}"
         );
     }
+}
+
+#[test]
+fn work_beside_a_stage_of_a_pipeline_gains_no_more_than_that_lets_it() {
+    const STAGES: &str = "pipeline_stages.cpp";
+    const LIBRARY: [&str; 1] = ["-ltbb"];
+    let session = Session::alone();
+    let scaled = [&[r#"-DSCALED="change_block""#, "-DFACTOR=0"], &LIBRARY[..]].concat();
+    let without = session.least_seconds(&or_skip!(session.build(STAGES, &scaled)), &[]);
+    let program = or_skip!(session.build(STAGES, &LIBRARY));
+    let truth = 100.0 * (1.0 - without / session.least_seconds(&program, &[]));
+    // All reads are one after the other.
+    assert!(truth < 45.0, "{truth}");
+    let recording = session.record_with(&["--collector", "bpf"], &program);
+    let (answer, range) = recording.gain_without("procedure:change_block(int)", CLOSE);
+    assert!(range.contains(&truth), "{range:.0?}; in truth {truth:.0} %: {answer:?}");
 }

@@ -3,12 +3,13 @@
 use longpole_metrics::{
     Analysis, By, ChangeSubject, PredictedGain, Replay, ReplayedGain, WhatIf, WorkChange, tells_holds,
 };
+use longpole_trace::ObjectId;
 
 use super::{add_frame, identity, replay};
 use crate::change::NamedChange;
 use crate::evidence::{loss_error, lost_percent};
 use crate::findings::threshold::{MISSED, UNEXPLAINED_SPINS};
-use crate::findings::{SerialPart, SerialWork};
+use crate::findings::{SerialCause, SerialPart, SerialWork};
 use crate::input::{ReportInput, ReportOptions, ReportTables};
 use crate::quantity::{count_of, percent, percent_text, percent_with_error, time_text};
 use crate::report::{Report, Row};
@@ -55,10 +56,8 @@ pub fn build_what_if(
     let mut order = order_text(found, replayed);
     let held = replayed.map_or_else(|| found.clone(), |replayed| holding(input, changes, (found, replayed)));
     let asks_for_locks = replayed.is_some() && tells_holds(input.input().details.holds.as_ref());
-    let ranged = if asks_for_locks { held.clone() } else { with_locks(input, changes, &held) };
-    if ranged.together.elapsed_least < held.together.elapsed_least {
-        order.push_str(" Who finds a lock free is not seen: the least is gained if threads wait for it then (`record --locks` tells).");
-    }
+    let (ranged, cause) = with_serial_work(input, changes, &held, !asks_for_locks);
+    order.push_str(&cause.map_or_else(String::new, |cause| serial_text(input, cause)));
     let found = &ranged;
     let mut report =
         Report::named(NAME, input, &ReportOptions { by: By::Procedure, ..options.clone() }, &COLUMNS);
@@ -133,8 +132,14 @@ fn order_text(found: &WhatIf, replayed: Option<&Replay>) -> String {
     format!("{own}{polls}{order}")
 }
 
-/// The gains with ranges of elapsed time that hold a run whose threads wait for locks that they find free in the recorded one.
-fn with_locks(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -> WhatIf {
+/// The gains with ranges of elapsed time that hold a run in which one thread at a time does what may have to be done so, and what that
+/// is, where the least that all changes gain comes from it.
+fn with_serial_work(
+    input: &ReportTables<'_>,
+    changes: &[NamedChange],
+    found: &WhatIf,
+    with_locks: bool,
+) -> (WhatIf, Option<SerialCause>) {
     let serial = SerialWork::of_run(input);
     let least = |gain: &PredictedGain, changes: &[NamedChange]| {
         let left = |part: &SerialPart<'_>| {
@@ -142,19 +147,36 @@ fn with_locks(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf)
         };
         // What the execution misses of the recorded run is no work, and may stay.
         let done = found.before.elapsed as f64 * (1.0 - found.execution_error.unwrap_or(0.0).abs());
-        let least = (done - serial.longest(left)).max(0.0);
-        PredictedGain { elapsed_least: gain.elapsed_least.min(least), ..*gain }
+        let longest = serial.longest(with_locks, left);
+        let least = longest.map_or(f64::INFINITY, |(_, time)| (done - time).max(0.0));
+        let cause = longest.filter(|_| least < gain.elapsed_least).map(|(cause, _)| cause);
+        (PredictedGain { elapsed_least: gain.elapsed_least.min(least), ..*gain }, cause)
     };
     let alone =
-        found.alone.iter().zip(changes).map(|(gain, change)| least(gain, std::slice::from_ref(change)));
-    WhatIf { alone: alone.collect(), together: least(&found.together, changes), ..found.clone() }
+        found.alone.iter().zip(changes).map(|(gain, change)| least(gain, std::slice::from_ref(change)).0);
+    let (together, cause) = least(&found.together, changes);
+    (WhatIf { alone: alone.collect(), together, ..found.clone() }, cause)
 }
 
-/// What a change leaves of work that may be with a lock; nothing where waits for that lock are what is shortened.
+/// Why the least is gained.
+fn serial_text(input: &ReportTables<'_>, cause: SerialCause) -> String {
+    match cause {
+        SerialCause::Lock(_) => " Who finds a lock free is not seen: the least is gained if threads wait for it then (`record --locks` tells).".to_owned(),
+        SerialCause::Unknown(procedure) => {
+            let name = &input.paths.procedure_named_by(procedure).name;
+            format!(" No two threads were in `{name}` at once, though chance would have it: the least is gained if they cannot be.")
+        }
+    }
+}
+
+/// What a change leaves of work that one thread at a time may do; nothing where waits for the lock that it may be with are what is
+/// shortened.
 fn left_of(input: &ReportTables<'_>, part: &SerialPart<'_>, change: &WorkChange) -> f64 {
+    let is_with =
+        |objects: &[ObjectId]| matches!(part.cause, SerialCause::Lock(lock) if objects.contains(&lock));
     match &change.subject {
-        ChangeSubject::Objects(objects) if objects.contains(&part.object) && change.factor < 1.0 => 0.0,
-        ChangeSubject::Holds(objects) if objects.contains(&part.object) => change.factor,
+        ChangeSubject::Objects(objects) if is_with(objects) && change.factor < 1.0 => 0.0,
+        ChangeSubject::Holds(objects) if is_with(objects) => change.factor,
         subject if subject.is_of(input.program, input.paths, part.charge.thread, part.charge.path) => {
             change.factor
         }

@@ -233,16 +233,18 @@ fn gain(
     };
     let replayed = replayed(input, row.node);
     let replayed = replayed.and_then(|gains| if is_spread { gains.spread } else { Some(gains.free) });
+    // What others do may be with a lock that the threads of the changed run wait for, or is done by turns.
+    let left = |part: &SerialPart<'_>| if part.procedure == id { 0.0 } else { 1.0 };
+    let serial = |range: GainRange, with_locks: bool| {
+        let longest = work.serial.longest(with_locks, left).map_or(0.0, |(_, time)| time);
+        let least = bounds.elapsed * (1.0 - executed.off) - longest;
+        GainRange { low: range.low.min(least.max(0.0)), ..range }
+    };
     if let Some(gain) = replayed {
         let range = GainRange::replayed(&gain, error(gain.middle), bounds);
-        return (within(range, gain.middle), Prediction::Replay);
+        return (serial(within(range, gain.middle), false), Prediction::Replay);
     }
-    let range = within(GainRange::around(gain, error(gain), &executed, bounds), gain);
-    // What others do may be with a lock that the threads of the changed run wait for.
-    let left = |part: &SerialPart<'_>| if part.procedure == id { 0.0 } else { 1.0 };
-    let done = bounds.elapsed * (1.0 - executed.off);
-    let least_left = (done - work.serial.longest(left)).max(0.0);
-    let range = GainRange { low: range.low.min(least_left), ..range };
+    let range = serial(within(GainRange::around(gain, error(gain), &executed, bounds), gain), true);
     // What is left of work that threads share they may share otherwise.
     let high = if is_spread { range.high } else { range.high.max(evened.min(limit)) };
     let range = GainRange { high, ..range }.or_at_least(least, &executed);
