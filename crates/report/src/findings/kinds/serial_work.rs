@@ -14,13 +14,13 @@
 //! long as that. Of the work while k threads were busy no more was with the lock than that time was long.
 //!
 //! The same goes for a procedure, with all it calls, that several threads did, and never two of them at once though chance would have it
-//! ([`longpole_metrics::SideBySide`]).
+//! ([`longpole_metrics::SideBySide`]). Turns that such a lock makes threads take do not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use longpole_event::ThreadId;
 use longpole_metrics::{Charge, Measures, standard_error};
-use longpole_trace::{CodePlace, ObjectId, ObjectKind, ProcedureId};
+use longpole_trace::{CodePlace, ObjectId, ObjectKind, PathId, ProcedureId};
 
 use super::held_locks::{HandedLocks, SureHold, held_locks};
 use crate::input::ReportTables;
@@ -86,7 +86,9 @@ impl<'a> SerialWork<'a> {
         };
         let charges = input.analysis.charges.iter().filter(|charge| charge.measures.running > 0);
         let mut parts: Vec<SerialPart<'_>> = charges.filter_map(part).collect();
-        for procedure in input.analysis.side_by_side.exclusive(input.paths) {
+        let innermost = |path: PathId| input.paths.innermost(path).map(|place| place.procedure);
+        let explained = |path: PathId| innermost(path).is_some_and(|procedure| held.contains_key(&procedure));
+        for procedure in input.analysis.side_by_side.exclusive(input.paths, explained) {
             parts.extend(by_turns(input, procedure));
         }
         SerialWork { parts, whole: input.totals(), samples: input.analysis.effective_samples.cpu }
