@@ -60,7 +60,9 @@ fn of_fortran_module(symbol: &str) -> Option<String> {
 
 fn demangled(symbol: &str) -> Option<String> {
     let options = DemangleOptions::default().no_return_type();
-    cpp_demangle::Symbol::new(symbol).ok()?.demangle_with_options(&options).ok()
+    let name = cpp_demangle::Symbol::new(symbol).ok()?.demangle_with_options(&options).ok()?;
+    // Which of the library's strings a function returns is a linker's matter; programmers do not write it.
+    Some(name.replace("[abi:cxx11]", ""))
 }
 
 /// `memcpy@@GLIBC_2.14` is `memcpy`.
@@ -96,6 +98,7 @@ mod tests {
                 "Set<int>::insert<int*>",
             ),
             ("_ZN1A1fEv.cold", "A::f()"),
+            ("_Z8generateB5cxx11i", "generate(int)"),
             ("work.constprop.0.isra.0", "work"),
             ("memcpy@@GLIBC_2.14", "memcpy"),
             ("runtime.mallocgc", "runtime.mallocgc"),
