@@ -130,11 +130,8 @@ fn keep(recording: &Recording, changes: &[String], report: &Report) {
     let section = if changes.len() > 1 { "together" } else { "change" };
     let Some(row) = report.rows.iter().find(|row| row.words("section") == section) else { return };
     let Some(gain_percent) = row.value("elapsed_gain_percent") else { return };
-    let error = row.value("elapsed_error_percent").unwrap_or(0.0);
-    let range_percent = (
-        row.value("gain_low_percent").unwrap_or(gain_percent - error),
-        row.value("gain_high_percent").unwrap_or(gain_percent + error),
-    );
+    let range = row.value("gain_low_percent").zip(row.value("gain_high_percent"));
+    let Some(range_percent) = range else { return };
     let change = changes.join(" ");
     let _ = recording.folder().keep_predicted(PredictedChange { change, gain_percent, range_percent });
 }

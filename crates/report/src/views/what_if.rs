@@ -68,7 +68,7 @@ pub fn build_what_if(
     report.sections.push(TextSection::Remark(limits(input, found, &order)));
     report.sections.push(TextSection::Blank);
     let shown_lines = if changes.len() == 1 { lines[..1].to_vec() } else { lines };
-    let is_range = shown_lines.iter().any(|(row, _)| row.value("gain_low_percent").is_some());
+    let is_range = found.alone.iter().chain([&found.together]).any(|gain| unknown(found, *gain).is_some());
     let of_range = |title, key| is_range.then(|| shown(title, Show::Percent(key)));
     report.sections.push(TextSection::Table(TextTable {
         columns: [
@@ -295,7 +295,10 @@ fn lines(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -> V
             let (path, elapsed) = (found.before.path as f64, found.before.elapsed as f64);
             let is_estimated = of.iter().any(NamedChange::is_estimated);
             let share = percent(saved.path, path);
-            let range = unknown(found, saved).and_then(|_| elapsed_range(input, of, found, saved));
+            let of_run = percent(saved.elapsed, elapsed);
+            let error = || elapsed_error(input, found, is_estimated, of_run).unwrap_or(0.0);
+            let range = elapsed_range(input, of, found, saved);
+            let (low, high) = range.unwrap_or_else(|| gain_range(of, of_run, error()));
             let row = Row::default().text("section", section).text("change", name);
             let row = match factor {
                 Some(factor) => row.mean("factor", factor),
@@ -304,13 +307,13 @@ fn lines(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -> V
             row.fraction("path_after_seconds", path - saved.path)
                 .fraction("path_gain_seconds", saved.path)
                 .percent("path_gain_percent", share)
-                .percent_if("error_percent", error(input, is_estimated, share))
+                .percent_if("error_percent", self::error(input, is_estimated, share))
                 .fraction("elapsed_after_seconds", elapsed - saved.elapsed)
                 .fraction("elapsed_gain_seconds", saved.elapsed)
-                .percent("elapsed_gain_percent", percent(saved.elapsed, elapsed))
+                .percent("elapsed_gain_percent", of_run)
                 .percent_if("elapsed_error_percent", untold_error(input, found))
-                .percent_if("gain_low_percent", range.map(|range| range.0))
-                .percent_if("gain_high_percent", range.map(|range| range.1))
+                .percent("gain_low_percent", low)
+                .percent("gain_high_percent", high)
         };
     let alone = changes.iter().zip(&found.alone).map(|(change, &saved)| {
         let factor = Some(change.change.factor);
