@@ -24,7 +24,7 @@ use crate::path_waits::PathWaits;
 use crate::pinned::PinningSweep;
 use crate::polls::PollSweep;
 use crate::profile::{ProfileSweep, Times};
-use crate::side_by_side::SideBySideSweep;
+use crate::sample_pairs::SamplePairSweep;
 use crate::spin_costs::SpinCostSweep;
 use crate::spin_ends::SpinEnds;
 
@@ -65,7 +65,7 @@ where
         SpinCostSweep::default(),
         PinningSweep::new(program),
         PollSweep::new(program),
-        SideBySideSweep::new(program),
+        SamplePairSweep::new(program),
     );
     let (summed, paths) =
         at_once(|| sweep(timelines, options.io_idle, &mut sums), || critical_paths(timelines, options));
@@ -84,7 +84,7 @@ type FirstSums<'a> = (
     SpinCostSweep,
     PinningSweep<'a>,
     PollSweep,
-    SideBySideSweep,
+    SamplePairSweep,
 );
 
 /// The analysis, after the first sweeps, with these paths by CPU time and by elapsed time.
@@ -99,7 +99,7 @@ where
     T::Error: Send,
 {
     let program = timelines.program();
-    let (profile, parallelism, idle_blame, final_waits, spin_ends, spin_costs, pinning, polls, side_by_side) =
+    let (profile, parallelism, idle_blame, final_waits, spin_ends, spin_costs, pinning, polls, sample_pairs) =
         sums;
 
     let on_paths = OnPaths::new(&critical_cpu.segments, &critical_elapsed.segments);
@@ -150,7 +150,7 @@ where
         final_waits: final_waits.into_waits(),
         pinning: pinning.into_pinning(),
         polls: polls.into_times(),
-        side_by_side: side_by_side.into_counts(),
+        sample_pairs: sample_pairs.into_counts(),
         timer: division.timer_check(),
         charging,
     })

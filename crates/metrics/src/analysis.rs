@@ -15,7 +15,7 @@ use crate::parallel_regions::ParallelRegions;
 use crate::pinned::Pinning;
 use crate::polls::PolledTime;
 use crate::precision::Precision;
-use crate::side_by_side::SideBySide;
+use crate::sample_pairs::SamplePairs;
 use crate::spin_costs::SpinCosts;
 use crate::synchronisation::SiteCost;
 use crate::timer_check::TimerCheck;
@@ -77,8 +77,8 @@ pub struct Analysis {
     pub pinning: Pinning,
     /// How threads slept until they looked again, by thread id.
     pub polls: Vec<PolledTime>,
-    /// What threads were found in at the same time.
-    pub side_by_side: SideBySide,
+    /// What two threads were found in at the same time.
+    pub sample_pairs: SamplePairs,
     /// How the timer stood to the program.
     pub timer: TimerCheck,
     /// How useful work is divided, for what follows threads through time.

@@ -82,7 +82,7 @@ impl Stored for Analysis {
             final_waits,
             pinning,
             polls,
-            side_by_side,
+            sample_pairs,
             timer,
             charging,
         } = self;
@@ -100,7 +100,7 @@ impl Stored for Analysis {
         final_waits.store(bytes);
         pinning.store(bytes);
         polls.store(bytes);
-        side_by_side.store(bytes);
+        sample_pairs.store(bytes);
         timer.store(bytes);
         charging.store(bytes);
     }
@@ -124,7 +124,7 @@ impl Stored for Analysis {
             final_waits: Stored::restore(bytes)?,
             pinning: Stored::restore(bytes)?,
             polls: Stored::restore(bytes)?,
-            side_by_side: Stored::restore(bytes)?,
+            sample_pairs: Stored::restore(bytes)?,
             timer: Stored::restore(bytes)?,
             charging: Stored::restore(bytes)?,
         })

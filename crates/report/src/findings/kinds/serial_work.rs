@@ -14,7 +14,7 @@
 //! long as that. Of the work while k threads were busy no more was with the lock than that time was long.
 //!
 //! The same goes for a procedure, with all it calls, that several threads did, and never two of them at once though chance would have it
-//! ([`longpole_metrics::SideBySide`]). Turns that such a lock makes threads take do not count.
+//! ([`longpole_metrics::SamplePairs`]). Turns that such a lock makes threads take do not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -88,7 +88,7 @@ impl<'a> SerialWork<'a> {
         let mut parts: Vec<SerialPart<'_>> = charges.filter_map(part).collect();
         let innermost = |path: PathId| input.paths.innermost(path).map(|place| place.procedure);
         let explained = |path: PathId| innermost(path).is_some_and(|procedure| held.contains_key(&procedure));
-        for procedure in input.analysis.side_by_side.exclusive(input.paths, explained) {
+        for procedure in input.analysis.sample_pairs.exclusive(input.paths, explained) {
             parts.extend(by_turns(input, procedure));
         }
         SerialWork { parts, whole: input.totals(), samples: input.analysis.effective_samples.cpu }

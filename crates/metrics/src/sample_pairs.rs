@@ -37,16 +37,16 @@ const TOLERATED: f64 = 0.15;
 
 /// Pairs of samples, by their paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SideBySide {
+pub struct SamplePairs {
     /// Each two paths, the smaller first, and how often two threads were found at these.
     counts: Vec<(PathId, PathId, u64)>,
 }
 
 stored! {
-    SideBySide { counts }
+    SamplePairs { counts }
 }
 
-impl SideBySide {
+impl SamplePairs {
     /// The procedures that threads were in by turns, in order: each with what it calls. Pairs with a path that is `explained` do not count:
     /// who works with a lock while the other one does what comes before it does that by turns because of the lock. Nor do pairs of such a
     /// procedure with another one that threads were in by turns: either may be so because of the other.
@@ -120,16 +120,16 @@ struct RecentSample {
 
 /// The sweep.
 #[derive(Debug)]
-pub(crate) struct SideBySideSweep {
+pub(crate) struct SamplePairSweep {
     recent: VecDeque<RecentSample>,
     /// Since when each thread has been running, if it is.
     runs_since: Vec<Option<Time>>,
     counts: BTreeMap<(PathId, PathId), u64>,
 }
 
-impl SideBySideSweep {
+impl SamplePairSweep {
     pub fn new(program: &Program) -> Self {
-        SideBySideSweep {
+        SamplePairSweep {
             recent: VecDeque::new(),
             runs_since: vec![None; program.threads.len()],
             counts: BTreeMap::new(),
@@ -137,9 +137,9 @@ impl SideBySideSweep {
     }
 
     /// What was counted.
-    pub fn into_counts(self) -> SideBySide {
+    pub fn into_counts(self) -> SamplePairs {
         let counts = self.counts.into_iter().map(|((one, other), count)| (one, other, count));
-        SideBySide { counts: counts.collect() }
+        SamplePairs { counts: counts.collect() }
     }
 
     fn runs_since(&self, thread: ThreadId) -> Option<Time> {
@@ -147,7 +147,7 @@ impl SideBySideSweep {
     }
 }
 
-impl Sweep for SideBySideSweep {
+impl Sweep for SamplePairSweep {
     fn enter(&mut self, thread: ThreadId, time: Time, before: State, state: State) {
         let Some(since) = self.runs_since.get_mut(thread.index()) else { return };
         if before != state {
@@ -211,7 +211,7 @@ mod tests {
 
     fn exclusive_unless(explained: PathId, (both_a, both_b, one_each): (u64, u64, u64)) -> Vec<String> {
         let (paths, [a, b]) = two_paths();
-        let counts = SideBySide { counts: vec![(a, a, both_a), (b, b, both_b), (a, b, one_each)] };
+        let counts = SamplePairs { counts: vec![(a, a, both_a), (b, b, both_b), (a, b, one_each)] };
         let name = |procedure| paths.procedure_named_by(procedure).name.clone();
         counts.exclusive(&paths, |path| path == explained).into_iter().map(name).collect()
     }
@@ -247,7 +247,7 @@ mod tests {
         let at = Time::from_nanoseconds;
         let run = |leaves: bool, apart: u64| {
             let (recent, counts) = (VecDeque::new(), BTreeMap::new());
-            let mut sweep = SideBySideSweep { recent, runs_since: vec![None; 2], counts };
+            let mut sweep = SamplePairSweep { recent, runs_since: vec![None; 2], counts };
             let sample = ObservationKind::Sample { gap: 0 };
             for thread in [one, other] {
                 sweep.enter(thread, at(5), State::Ready, State::Running);
