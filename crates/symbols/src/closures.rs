@@ -8,11 +8,10 @@
 //! That mangling tells closures of one procedure apart by a hash alone. Threads are most often begun with closures, so that all threads of
 //! a program would seem to execute one procedure `app::main::{closure}`. The number is the one that the newer mangling (`v0`) writes.
 
-use gimli::{Dwarf, DwarfSections, EndianSlice, EntriesRaw, LittleEndian, Unit};
 use rustc_hash::FxHashMap;
 
-use crate::image::{Bytes, Image};
-use crate::variable_types::Bytewise;
+use crate::image::Image;
+use crate::subprograms::each_subprogram;
 
 /// How the older mangling writes the name of a closure.
 const MANGLED: &str = "$u7b$$u7b$closure$u7d$$u7d$";
@@ -34,44 +33,11 @@ impl Closures {
     /// Reads the functions of a file's debug information; none without it.
     pub fn of(image: &Image) -> Self {
         let mut closures = Closures::default();
-        let load = |id: gimli::SectionId| -> Result<Bytes, ()> {
-            Ok(image.section(id.name()).map(|section| section.bytes).unwrap_or_default())
-        };
-        let Ok(sections) = DwarfSections::load(load) else { return closures };
-        let dwarf: Dwarf<Bytewise<'_>> = sections.borrow(|bytes| EndianSlice::new(bytes, LittleEndian));
-        let mut headers = dwarf.units();
-        while let Ok(Some(header)) = headers.next() {
-            let Ok(unit) = dwarf.unit(header) else { continue };
-            let Ok(mut entries) = unit.entries_raw(None) else { continue };
-            // What is damaged ends its unit.
-            while !entries.is_empty() && closures.add(&dwarf, &unit, &mut entries).is_ok() {}
-        }
+        each_subprogram(image, |subprogram| {
+            let hash = subprogram.linkage_name.and_then(hash_of);
+            closures.0.extend(hash.zip(subprogram.name.and_then(number_of)));
+        });
         closures
-    }
-
-    /// Adds the next entry, where it is a closure.
-    fn add<'a>(
-        &mut self,
-        dwarf: &Dwarf<Bytewise<'a>>,
-        unit: &Unit<Bytewise<'a>>,
-        entries: &mut EntriesRaw<'_, Bytewise<'a>>,
-    ) -> gimli::Result<()> {
-        let Some(abbreviation) = entries.read_abbreviation()? else { return Ok(()) };
-        if abbreviation.tag() != gimli::DW_TAG_subprogram {
-            return entries.skip_attributes(abbreviation.attributes());
-        }
-        let (mut hash, mut number) = (None, None);
-        for &specification in abbreviation.attributes() {
-            let attribute = entries.read_attribute(specification)?;
-            let text = || Some(dwarf.attr_string(unit, attribute.value()).ok()?.slice());
-            match attribute.name() {
-                gimli::DW_AT_linkage_name => hash = text().and_then(hash_of),
-                gimli::DW_AT_name => number = text().and_then(number_of),
-                _ => {}
-            }
-        }
-        self.0.extend(hash.zip(number));
-        Ok(())
     }
 
     /// The readable name of a function with its number, where that is known.

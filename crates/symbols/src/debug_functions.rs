@@ -8,11 +8,9 @@
 //! GHC gives a function the range of its first block and no symbol. What a symbol without a size seems to name is then code of
 //! the function whose beginning is nearest.
 
-use gimli::{Dwarf, DwarfSections, EndianSlice, EntriesRaw, LittleEndian, Unit};
-
-use crate::image::{Bytes, Image};
+use crate::image::Image;
 use crate::name::readable;
-use crate::variable_types::Bytewise;
+use crate::subprograms::each_subprogram;
 
 /// Functions of the files that every C program begins and ends with, which have no sizes there.
 const START_FILES: [&str; 7] = [
@@ -43,47 +41,14 @@ impl DebugFunctions {
     /// Reads the debug information of a file; none without it.
     pub fn of(image: &Image) -> Self {
         let mut functions = DebugFunctions::default();
-        let load = |id: gimli::SectionId| -> Result<Bytes, ()> {
-            Ok(image.section(id.name()).map(|section| section.bytes).unwrap_or_default())
-        };
-        let Ok(sections) = DwarfSections::load(load) else { return functions };
-        let dwarf: Dwarf<Bytewise<'_>> = sections.borrow(|bytes| EndianSlice::new(bytes, LittleEndian));
-        let mut headers = dwarf.units();
-        while let Ok(Some(header)) = headers.next() {
-            let Ok(unit) = dwarf.unit(header) else { continue };
-            let Ok(mut entries) = unit.entries_raw(None) else { continue };
-            // What is damaged ends its unit.
-            while !entries.is_empty() && functions.add(&dwarf, &unit, &mut entries).is_ok() {}
-        }
+        each_subprogram(image, |subprogram| {
+            // Linkers leave what they dropped at 0.
+            if let (Some(start @ 1..), Some(name)) = (subprogram.start, subprogram.name) {
+                functions.starts.push((start, readable(&String::from_utf8_lossy(name))));
+            }
+        });
         functions.starts.sort_unstable();
         functions
-    }
-
-    /// Adds the next entry, where it is a function with code.
-    fn add<'a>(
-        &mut self,
-        dwarf: &Dwarf<Bytewise<'a>>,
-        unit: &Unit<Bytewise<'a>>,
-        entries: &mut EntriesRaw<'_, Bytewise<'a>>,
-    ) -> gimli::Result<()> {
-        let Some(abbreviation) = entries.read_abbreviation()? else { return Ok(()) };
-        if abbreviation.tag() != gimli::DW_TAG_subprogram {
-            return entries.skip_attributes(abbreviation.attributes());
-        }
-        let (mut start, mut name) = (None, None);
-        for &specification in abbreviation.attributes() {
-            let attribute = entries.read_attribute(specification)?;
-            match attribute.name() {
-                gimli::DW_AT_low_pc => start = dwarf.attr_address(unit, attribute.value())?,
-                gimli::DW_AT_name => name = dwarf.attr_string(unit, attribute.value()).ok(),
-                _ => {}
-            }
-        }
-        // Linkers leave what they dropped at 0.
-        if let (Some(start @ 1..), Some(name)) = (start, name) {
-            self.starts.push((start, readable(&name.to_string_lossy())));
-        }
-        Ok(())
     }
 
     /// The last function that begins up to this address: its beginning and its name.

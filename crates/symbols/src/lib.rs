@@ -44,6 +44,7 @@ mod process;
 mod python;
 mod skipped;
 mod spin;
+mod subprograms;
 mod symboliser;
 mod thread_bodies;
 mod unwinder;
