@@ -24,6 +24,7 @@ mod callees;
 mod cfi;
 mod chain;
 mod closures;
+mod d_names;
 mod debug_functions;
 mod elf_names;
 mod exports;

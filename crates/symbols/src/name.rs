@@ -2,10 +2,12 @@
 
 use cpp_demangle::DemangleOptions;
 
+use crate::d_names::of_d;
+
 /// Parts of a name that are tried where the whole is not understood: a name may be long and hostile.
 const MOST_ENDS: usize = 256;
 
-/// The name as its programmer wrote it: C++, Rust and Fortran names are demangled, Rust's without the hash; the
+/// The name as its programmer wrote it: C++, Rust, Fortran and D names are demangled, Rust's without the hash; the
 /// suffixes that compilers add to parts and copies of a function (`.cold`, `.part.0`) are dropped, so that
 /// a function is one row.
 pub(crate) fn readable(mangled: &str) -> String {
@@ -23,7 +25,7 @@ pub(crate) fn readable(mangled: &str) -> String {
             return name;
         }
     }
-    of_fortran_module(whole).unwrap_or_else(|| whole.to_owned())
+    of_fortran_module(whole).or_else(|| of_d(whole)).unwrap_or_else(|| whole.to_owned())
 }
 
 /// `Cache::get` for `<Cache>::get`, as the older mangling has it: a method of the type itself, not by a trait.
