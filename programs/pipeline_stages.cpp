@@ -12,7 +12,7 @@
 
 #include "work.h"
 
-enum { ITEMS = 100, IN_FLIGHT = 8, READ_MS = 5, CHANGE_MS = 11, WRITE_MS = 1 };
+enum { ITEMS = 200, IN_FLIGHT = 8, READ_MS = 5, CHANGE_MS = 11, WRITE_MS = 1 };
 
 NOINLINE int read_block(int item)
 {

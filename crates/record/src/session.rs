@@ -240,7 +240,7 @@ fn record_command(
             return Err(error.into());
         }
     };
-    let arguments: Vec<&str> = manifest.command.iter().skip(1).map(String::as_str).collect();
+    let arguments: Vec<&str> = manifest.command.iter().map(String::as_str).collect();
     let program = StartedProgram::new(task.pid, command.file(), &arguments);
     let snapshots = snapshots(options, &folder, &manifest);
     let started = Started { begin, program: Some(program), attached: Vec::new(), snapshots };

@@ -31,7 +31,7 @@ pub(crate) struct StartedProgram {
 }
 
 impl StartedProgram {
-    /// The child `pid`, which executes `file`: it has done so by now.
+    /// The child `pid`, which executes `file` with these arguments, the program's name first: it has done so by now.
     pub(crate) fn new(pid: u32, file: &Path, arguments: &[&str]) -> StartedProgram {
         let file = file.to_string_lossy().into_owned();
         let title = process_title(&file, arguments);
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn stacks_are_the_recorders_until_the_program_is_executed() {
-        let mut program = StartedProgram::new(7, Path::new("/bin/sort"), &["-R"]);
+        let mut program = StartedProgram::new(7, Path::new("/bin/sort"), &["sort", "-R"]);
         let mut before = sample(&program, -5);
         assert_eq!(program.look_at(&mut before), None);
         assert!(!has_stack(&before));
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn an_execution_whose_record_was_lost_is_told_once() {
-        let mut program = StartedProgram::new(7, Path::new("/bin/sort"), &["-R"]);
+        let mut program = StartedProgram::new(7, Path::new("/bin/sort"), &["sort", "-R"]);
         let mut soon = sample(&program, 5);
         assert_eq!(program.look_at(&mut soon), None);
         assert!(has_stack(&soon), "the program runs");
