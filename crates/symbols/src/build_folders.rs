@@ -8,10 +8,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use gimli::{Dwarf, DwarfSections, EndianSlice, LittleEndian};
-
+use crate::debug_units::each_unit;
 use crate::elf_names::{debug_files, reopened};
-use crate::image::{Bytes, Image};
+use crate::image::Image;
 use crate::module::CodeModule;
 
 /// The folders in which the units of a module were compiled; none where it has no debug information.
@@ -23,18 +22,11 @@ pub fn build_folders(module: &CodeModule) -> BTreeSet<PathBuf> {
 }
 
 fn folders_of(image: &Image) -> BTreeSet<PathBuf> {
-    let load = |id: gimli::SectionId| -> Result<Bytes, ()> {
-        Ok(image.section(id.name()).map(|section| section.bytes).unwrap_or_default())
-    };
     let mut folders = BTreeSet::new();
-    let Ok(sections) = DwarfSections::load(load) else { return folders };
-    let dwarf: Dwarf<EndianSlice<'_, LittleEndian>> =
-        sections.borrow(|bytes| EndianSlice::new(bytes, LittleEndian));
-    let mut headers = dwarf.units();
-    while let Ok(Some(header)) = headers.next() {
-        let folder = dwarf.unit(header).ok().and_then(|unit| unit.comp_dir);
-        folders.extend(folder.map(|folder| PathBuf::from(OsStr::from_bytes(folder.slice()))));
-    }
+    each_unit(image, |_, unit| {
+        let folder = unit.comp_dir.map(|folder| PathBuf::from(OsStr::from_bytes(folder.slice())));
+        folders.extend(folder);
+    });
     folders
 }
 

@@ -9,7 +9,6 @@
 //! the function whose beginning is nearest.
 
 use crate::image::Image;
-use crate::name::readable;
 use crate::subprograms::each_subprogram;
 
 /// Functions of the files that every C program begins and ends with, which have no sizes there.
@@ -33,7 +32,7 @@ pub(crate) fn is_too_far(symbol: &str, distance: u64) -> bool {
 /// The functions of a file's debug information.
 #[derive(Debug, Default)]
 pub(crate) struct DebugFunctions {
-    /// Beginnings and names, by beginnings.
+    /// Beginnings and names in the source, by beginnings.
     starts: Vec<(u64, String)>,
 }
 
@@ -44,7 +43,7 @@ impl DebugFunctions {
         each_subprogram(image, |subprogram| {
             // Linkers leave what they dropped at 0.
             if let (Some(start @ 1..), Some(name)) = (subprogram.start, subprogram.name) {
-                functions.starts.push((start, readable(&String::from_utf8_lossy(name))));
+                functions.starts.push((start, String::from_utf8_lossy(name).into_owned()));
             }
         });
         functions.starts.sort_unstable();

@@ -26,6 +26,7 @@ mod chain;
 mod closures;
 mod d_names;
 mod debug_functions;
+mod debug_units;
 mod elf_names;
 mod exports;
 mod frame_pointers;

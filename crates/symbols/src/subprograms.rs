@@ -1,9 +1,9 @@
 //! The functions of a file's debug information, one after the other.
 
-use gimli::{Dwarf, DwarfSections, EndianSlice, EntriesRaw, LittleEndian, Unit};
+use gimli::{Dwarf, EntriesRaw, Unit};
 
-use crate::image::{Bytes, Image};
-use crate::variable_types::Bytewise;
+use crate::debug_units::{Bytewise, each_unit};
+use crate::image::Image;
 
 /// A function as its entry describes it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,23 +18,16 @@ pub(crate) struct Subprogram<'a> {
 
 /// Shows every function of the file; none without debug information. What is damaged ends its unit.
 pub(crate) fn each_subprogram(image: &Image, mut show: impl FnMut(Subprogram<'_>)) {
-    let load = |id: gimli::SectionId| -> Result<Bytes, ()> {
-        Ok(image.section(id.name()).map(|section| section.bytes).unwrap_or_default())
-    };
-    let Ok(sections) = DwarfSections::load(load) else { return };
-    let dwarf: Dwarf<Bytewise<'_>> = sections.borrow(|bytes| EndianSlice::new(bytes, LittleEndian));
-    let mut headers = dwarf.units();
-    while let Ok(Some(header)) = headers.next() {
-        let Ok(unit) = dwarf.unit(header) else { continue };
-        let Ok(mut entries) = unit.entries_raw(None) else { continue };
+    each_unit(image, |dwarf, unit| {
+        let Ok(mut entries) = unit.entries_raw(None) else { return };
         while !entries.is_empty() {
-            match next(&dwarf, &unit, &mut entries) {
+            match next(dwarf, &unit, &mut entries) {
                 Ok(Some(subprogram)) => show(subprogram),
                 Ok(None) => {}
                 Err(_) => break,
             }
         }
-    }
+    });
 }
 
 /// The next entry, where it is a function.

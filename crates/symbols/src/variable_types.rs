@@ -6,13 +6,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use gimli::{
-    AttributeValue, DebuggingInformationEntry, Dwarf, DwarfSections, EndianSlice, LittleEndian, Operation,
-    Unit, UnitOffset,
-};
+use gimli::{AttributeValue, DebuggingInformationEntry, Dwarf, Operation, Unit, UnitOffset};
 
+use crate::debug_units::{Bytewise, each_unit};
 use crate::elf_names::{debug_files, reopened};
-use crate::image::{Bytes, Image};
+use crate::image::Image;
 use crate::module::CodeModule;
 
 /// Types that a type is made of, at most: a damaged file may have circles.
@@ -20,7 +18,6 @@ const DEEPEST: usize = 32;
 /// Fields of one struct, with those of structs in it.
 const MOST_FIELDS: usize = 256;
 
-pub(crate) type Bytewise<'a> = EndianSlice<'a, LittleEndian>;
 type Entry<'a> = DebuggingInformationEntry<Bytewise<'a>>;
 
 /// What a variable is made of.
@@ -56,15 +53,8 @@ pub fn variable_types(module: &CodeModule) -> BTreeMap<u64, VariableType> {
 }
 
 fn add_types(image: &Image, types: &mut BTreeMap<u64, VariableType>) {
-    let load = |id: gimli::SectionId| -> Result<Bytes, ()> {
-        Ok(image.section(id.name()).map(|section| section.bytes).unwrap_or_default())
-    };
-    let Ok(sections) = DwarfSections::load(load) else { return };
-    let dwarf: Dwarf<Bytewise<'_>> = sections.borrow(|bytes| EndianSlice::new(bytes, LittleEndian));
-    let mut headers = dwarf.units();
-    while let Ok(Some(header)) = headers.next() {
-        let Ok(unit) = dwarf.unit(header) else { continue };
-        let unit = TypeUnit { dwarf: &dwarf, unit };
+    each_unit(image, |dwarf, unit| {
+        let unit = TypeUnit { dwarf, unit };
         let mut entries = unit.unit.entries();
         while let Ok(Some(entry)) = entries.next_dfs() {
             if entry.tag() == gimli::DW_TAG_variable
@@ -74,7 +64,7 @@ fn add_types(image: &Image, types: &mut BTreeMap<u64, VariableType>) {
                 types.insert(address, found);
             }
         }
-    }
+    });
 }
 
 /// A unit of debug information.
