@@ -276,16 +276,23 @@ fn elapsed_range(
     found: &WhatIf,
     gain: PredictedGain,
 ) -> Option<(f64, f64)> {
+    let is_open = untold_error(input, found).is_some() || unknown(found, gain).is_some();
+    is_open.then(|| elapsed_limits(input, changes, found, gain))
+}
+
+/// The same of any gain: as far as its error tells where nothing else is uncertain.
+fn elapsed_limits(
+    input: &ReportTables<'_>,
+    changes: &[NamedChange],
+    found: &WhatIf,
+    gain: PredictedGain,
+) -> (f64, f64) {
     let of_run = percent(gain.elapsed, found.before.elapsed as f64);
-    let (untold, unknown) = (untold_error(input, found), unknown(found, gain));
-    if untold.is_none() && unknown.is_none() {
-        return None;
-    }
     let is_estimated = changes.iter().any(NamedChange::is_estimated);
-    let error = untold.or_else(|| elapsed_error(input, found, is_estimated, of_run));
+    let error = untold_error(input, found).or_else(|| elapsed_error(input, found, is_estimated, of_run));
     let (low, high) = gain_range(changes, of_run, error.unwrap_or(0.0));
-    let (least, most) = unknown.unwrap_or((low, high));
-    Some((low.min(least), high.max(most)))
+    let (least, most) = unknown(found, gain).unwrap_or((low, high));
+    (low.min(least), high.max(most))
 }
 
 /// A row for each change alone, and one for all of them.
@@ -295,10 +302,7 @@ fn lines(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -> V
             let (path, elapsed) = (found.before.path as f64, found.before.elapsed as f64);
             let is_estimated = of.iter().any(NamedChange::is_estimated);
             let share = percent(saved.path, path);
-            let of_run = percent(saved.elapsed, elapsed);
-            let error = || elapsed_error(input, found, is_estimated, of_run).unwrap_or(0.0);
-            let range = elapsed_range(input, of, found, saved);
-            let (low, high) = range.unwrap_or_else(|| gain_range(of, of_run, error()));
+            let (low, high) = elapsed_limits(input, of, found, saved);
             let row = Row::default().text("section", section).text("change", name);
             let row = match factor {
                 Some(factor) => row.mean("factor", factor),
@@ -307,10 +311,10 @@ fn lines(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -> V
             row.fraction("path_after_seconds", path - saved.path)
                 .fraction("path_gain_seconds", saved.path)
                 .percent("path_gain_percent", share)
-                .percent_if("error_percent", self::error(input, is_estimated, share))
+                .percent_if("error_percent", error(input, is_estimated, share))
                 .fraction("elapsed_after_seconds", elapsed - saved.elapsed)
                 .fraction("elapsed_gain_seconds", saved.elapsed)
-                .percent("elapsed_gain_percent", of_run)
+                .percent("elapsed_gain_percent", percent(saved.elapsed, elapsed))
                 .percent_if("elapsed_error_percent", untold_error(input, found))
                 .percent("gain_low_percent", low)
                 .percent("gain_high_percent", high)
