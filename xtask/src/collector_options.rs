@@ -9,25 +9,31 @@ pub struct CollectorOptions {
     pub title: &'static str,
     /// What `longpole record` is given for it.
     pub options: &'static [&'static str],
+    /// Only the system administrator may.
+    pub needs_root: bool,
 }
 
-const fn way(title: &'static str, options: &'static [&'static str]) -> CollectorOptions {
-    CollectorOptions { title, options }
+const fn by_kernel(title: &'static str, options: &'static [&'static str]) -> CollectorOptions {
+    CollectorOptions { title, options, needs_root: true }
+}
+
+const fn by_user(title: &'static str, options: &'static [&'static str]) -> CollectorOptions {
+    CollectorOptions { title, options, needs_root: false }
 }
 
 /// All of them.
 pub const COLLECTOR_OPTIONS: [CollectorOptions; 6] = [
-    way("bpf", &["--collector", "bpf"]),
-    way("bpf --locks", &["--collector", "bpf", "--locks"]),
-    way("bpf --keep-last", &["--collector", "bpf", "--keep-last", "1s"]),
-    way("perf", &["--collector", "perf"]),
-    way("process", &["--collector", "process"]),
+    by_kernel("bpf", &["--collector", "bpf"]),
+    by_kernel("bpf --locks", &["--collector", "bpf", "--locks"]),
+    by_kernel("bpf --keep-last", &["--collector", "bpf", "--keep-last", "1s"]),
+    by_kernel("perf", &["--collector", "perf"]),
+    by_user("process", &["--collector", "process"]),
     CollectorOptions::AGENT,
 ];
 
 impl CollectorOptions {
     /// The agent alone, all of whose hooks tell.
-    pub const AGENT: CollectorOptions = way("agent", &["--collector", "agent"]);
+    pub const AGENT: CollectorOptions = by_user("agent", &["--collector", "agent"]);
 
     /// The one of this title.
     pub fn of_title(title: &str) -> Result<CollectorOptions> {

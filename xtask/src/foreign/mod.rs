@@ -47,7 +47,7 @@ impl SuiteRunner<'_> {
 
     /// Whether the recorder is one for the system administrator.
     fn needs_root(&self) -> bool {
-        self.recorder.is_some_and(|(_, way)| way.title.starts_with("bpf") || way.title == "perf")
+        self.recorder.is_some_and(|(_, way)| way.needs_root)
     }
 
     /// Makes sure that the program was recorded, by the agent with the agent in it, and makes room for the next one.
@@ -77,10 +77,12 @@ pub fn run(names: &[String], collectors: &[String], install: bool) -> Result<Exi
         .iter()
         .filter(|suite| names.is_empty() || names.iter().any(|name| name == suite.name))
         .collect();
+    let ways: Vec<CollectorOptions> =
+        collectors.iter().map(|title| CollectorOptions::of_title(title)).collect::<Result<_>>()?;
     let mut steps = Steps::new();
     let mut skipped = Vec::new();
-    for title in collectors {
-        run_all(&chosen, CollectorOptions::of_title(title)?, install, &mut steps, &mut skipped)?;
+    for way in ways {
+        run_all(&chosen, way, install, &mut steps, &mut skipped)?;
     }
     Ok(steps.finish(&skipped))
 }
