@@ -42,8 +42,7 @@ fn a_synchronous_send_waits_for_a_late_receiver_and_an_eager_one_does_not() {
         assert!(seconds > 0.3, "{seconds} s, not at least most of 0.4");
         let recording = or_skip!(mpi.record(&session, "late_receiver", &["eager"]));
         let seconds = waited(&recording, 1, "rank 0");
-        let most = 0.02 + without_processor(&recording);
-        assert!(seconds < most, "{seconds} s, not below {most}, for sends that do not wait");
+        assert!(seconds < 0.02, "{seconds} s for sends that do not wait");
     }
 }
 
@@ -199,8 +198,9 @@ fn members_of_a_collective_wait_for_those_whom_it_needs() {
             assert!(seconds > 0.5 * most, "{seconds} s, not most of {most}: {procedure} {mpi:?}");
         }
         for procedure in ["late_leaf", "late_gather", "scan_of_last"] {
-            let (seconds, most) = (waited(procedure), 0.02 + without_processor(&recording));
-            assert!(seconds < most, "{seconds} s, not below {most}: {procedure} {mpi:?}");
+            let seconds = waited(procedure);
+            // Where those who are needed lack a processor.
+            assert!(seconds < 0.1, "{seconds} s instead of none: {procedure} {mpi:?}");
         }
     }
 }
@@ -240,13 +240,14 @@ fn a_receiver_that_computes_meanwhile_waits_for_the_rest() {
         let job = Job { file: "overlap.c", ranks: 2, arguments: &["long"], ..Job::default() };
         let recording = or_skip!(mpi.record_ranks(&session, &job));
         let seconds = waited(&recording, 0, "rank 1");
-        let most = 0.02 + without_processor(&recording);
+        // But where the sender lacks a processor for longer.
+        let most = 0.06_f64.max(without_processor(&recording, 1));
         assert!(seconds < most, "{seconds} s, not below {most}: {mpi:?}");
         let recording = or_skip!(mpi.record_ranks(&session, &Job { arguments: &[], ..job }));
         let seconds = waited(&recording, 0, "rank 1");
-        // Or it came late itself.
-        let lacked = without_processor(&recording);
-        assert!(seconds + lacked > 0.01, "{seconds} and {lacked} s instead of 0.05: {mpi:?}");
+        // A receiver that lacks a processor comes later by that.
+        let least = 0.01_f64.min(0.05 - without_processor(&recording, 0));
+        assert!(seconds > least, "{seconds} s instead of 0.05, not above {least}: {mpi:?}");
     }
 }
 

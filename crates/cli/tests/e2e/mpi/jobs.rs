@@ -1,5 +1,6 @@
 //! Jobs of the programs of `programs/mpi/`, by implementation.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -120,10 +121,21 @@ impl Default for Job<'_> {
     }
 }
 
-/// How long threads of the ranks were ready without a processor: so long others may have waited for them, or they have come later.
-pub fn without_processor(recording: &Recording) -> f64 {
-    let threads = recording.report("threads", "thread");
-    threads.rows().filter_map(|row| row.get("ready_seconds")?.as_f64()).sum()
+/// How long this rank's threads were ready without a processor: others wait so much longer for it, and it comes so much later itself.
+pub(crate) fn without_processor(recording: &Recording, rank: u32) -> f64 {
+    let trace = Trace::open(&recording.path).unwrap();
+    let (mut since, mut sum) = (BTreeMap::new(), 0);
+    trace
+        .for_each(&mut |item| match item.what {
+            _ if trace.program().process_of(item.thread).rank != Some(rank) => {}
+            ItemKind::State(State::Ready) => _ = since.entry(item.thread).or_insert(item.time),
+            ItemKind::State(_) => {
+                sum += since.remove(&item.thread).map_or(0, |since| item.time.since(since));
+            }
+            _ => {}
+        })
+        .unwrap();
+    sum as f64 / 1e9
 }
 
 /// Seconds for which this rank waited for this object, polling or not.
