@@ -11,7 +11,7 @@ use super::event::{ENABLE, open_event};
 use super::interposed;
 use super::module::{self, is_inside};
 use super::system::{call, processor_time};
-use super::thread_words::thread_words;
+use super::thread_words::{ThreadWords, thread_words};
 use super::virtual_clock;
 use crate::layout::{DelayMemory, DelayScope};
 
@@ -79,7 +79,7 @@ fn sample(address: u64) {
         let wanted = (covered as u128 * memory.factor as u128 / 1_000_000) as u64;
         match memory.is_virtual() {
             true => virtual_clock::insert(memory, wanted),
-            false => work(memory, wanted),
+            false => work(memory, words, wanted),
         }
     }
     if memory.is_virtual() {
@@ -88,16 +88,18 @@ fn sample(address: u64) {
     words.last.set(processor_time());
 }
 
-/// Keeps the processor for so much CPU time.
-fn work(memory: &DelayMemory, wanted: u64) {
+/// Keeps the processor for so much CPU time, less what the thread worked too long before: CPU time goes on where the host of a virtual
+/// machine takes the processor away.
+fn work(memory: &DelayMemory, words: &ThreadWords, wanted: u64) {
     let begin = processor_time();
     let mut end = begin;
-    while end < begin + wanted {
+    while end - begin + words.prepaid.get() < wanted {
         for _ in 0..PAUSES {
             core::hint::spin_loop();
         }
         end = processor_time();
     }
+    words.prepaid.set(words.prepaid.get() + (end - begin) - wanted);
     memory.added.fetch_add(end - begin, Ordering::Relaxed);
 }
 

@@ -26,7 +26,7 @@ pub(super) struct ThreadWords {
     pub is_started_inside: Cell<u64>,
     /// Inserted delays that are behind it, nanoseconds, plus 1; 0 before anything is known of the thread.
     pub carried: AtomicU64,
-    /// What it paused longer than it owed, nanoseconds.
+    /// What it paused or worked longer than it owed, nanoseconds.
     pub prepaid: Cell<u64>,
     /// 1 within a function that waits or wakes, where no sample pauses it.
     pub is_held: Cell<u64>,
