@@ -75,8 +75,10 @@ impl Family {
         selected
     }
 
-    /// Records were lost: whoever is a member still has to be one into which the caller may look.
-    pub(crate) fn lose(&mut self, may_watch: impl Fn(u32) -> bool) {
+    /// Records were lost, and that somebody gained rights may have been among them. Whoever is a member still, and whose mappings are handed
+    /// on, has to be one into which the caller may look.
+    pub(crate) fn lose(&mut self, selected: &mut Vec<RingMapping>, may_watch: impl Fn(u32) -> bool) {
+        selected.retain(|mapping| pid_of(&mapping.body).is_some_and(&may_watch));
         self.members.retain(|&pid, _| may_watch(pid));
         self.kept.clear();
     }
@@ -232,9 +234,12 @@ mod tests {
         let child = FIRST + 1;
         let mut family = family(None);
         family.follow(child, &[]);
-        family.lose(|pid| pid == FIRST);
-        let news = vec![mapping(FIRST, 1, "/bin/x"), mapping(child, 2, "/bin/y")];
-        assert_eq!(pids(&family.select(news, true)), [0]);
+        // What was lost may tell that the child executed a file with other rights.
+        let news = || vec![mapping(FIRST, 1, "/bin/x"), mapping(child, 2, "/lib/libc.so.6")];
+        let mut selected = family.select(news(), false);
+        family.lose(&mut selected, |pid| pid == FIRST);
+        assert_eq!(pids(&selected), [0]);
+        assert_eq!(pids(&family.select(news(), true)), [0]);
     }
 
     #[test]

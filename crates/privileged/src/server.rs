@@ -248,12 +248,12 @@ impl RequestServer {
     fn round(&mut self) -> Result<PrivilegedAnswer, PrivilegedRefusal> {
         self.read_rings()?;
         let news = std::mem::take(&mut self.news);
-        let selected = self.family.select(news, self.has_ended);
-        self.send_mappings(&selected)?;
+        let mut selected = self.family.select(news, self.has_ended);
         let has_lost = std::mem::take(&mut self.has_lost);
         if has_lost {
-            self.family.lose(|pid| may_watch(pid, pid).is_ok());
+            self.family.lose(&mut selected, |pid| may_watch(pid, pid).is_ok());
         }
+        self.send_mappings(&selected)?;
         Ok(PrivilegedAnswer { bytes: vec![has_lost.into()], ..PrivilegedAnswer::default() })
     }
 
