@@ -1,17 +1,14 @@
 //! What answers rest on: the counts of the evidence ledger, and when they matter.
 
-use std::collections::BTreeMap;
-
-use longpole_metrics::Charge;
-use longpole_trace::{Cause, Evidence, PathId, Procedure};
+use longpole_trace::{Cause, Evidence};
 
 use crate::findings::threshold::{
     FEW_OBSERVATIONS, LOSSES, LOSSES_HIDE, LOSSES_LEAD, OVERHEAD, RECORDER, TIMER_OFF, TIMER_SAMPLES,
-    UNKNOWN_WAITS, UNNAMED,
+    UNKNOWN_WAITS,
 };
 use crate::input::ReportTables;
 use crate::quantity::{count_of, grouped, percent, percent_text, seconds, time_text};
-use crate::{mpi_evidence, termination};
+use crate::{mpi_evidence, termination, unnamed_code};
 
 /// The evidence as JSON shows it.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
@@ -64,7 +61,7 @@ impl Facts {
             lost_communications: evidence.lost_communications,
             lost_stacks: evidence.lost_stacks,
             unmatched_wakes: evidence.unmatched_wakes,
-            unsymbolised_percent: round(unsymbolised(input).0),
+            unsymbolised_percent: round(unnamed_code::share(input).0),
             unexplained_wait_percent: round(unexplained_wait_percent(input)),
             overhead_percent: overhead_percent(input).map(round),
             overhead_removed_percent: (evidence.overhead_nanoseconds > 0)
@@ -125,8 +122,7 @@ pub(crate) fn warnings(input: &ReportTables<'_>) -> Vec<String> {
     }
     warnings.extend(few_samples(input));
     warnings.extend(timer_in_step(input));
-    warnings.extend(without_names(input));
-    warnings.extend(python_without_names(input));
+    warnings.extend(unnamed_code::warnings(input));
     warnings.extend(goroutines(input));
     let unexplained = unexplained_wait_percent(input);
     let is_long = 20 * unexplained_wait(input) > input.analysis.elapsed;
@@ -207,87 +203,12 @@ fn timer_in_step(input: &ReportTables<'_>) -> Option<String> {
     })
 }
 
-fn without_names(input: &ReportTables<'_>) -> Option<String> {
-    let (share, modules) = unsymbolised(input);
-    let modules: Vec<&str> = modules.into_iter().filter(|&module| module != "[unknown]").take(2).collect();
-    let share_text = percent_text(share);
-    match modules.first() {
-        _ if share <= UNNAMED => None,
-        None => Some(format!("{share_text} of the CPU time has no call path")),
-        Some(&Procedure::PROBES) => Some(format!(
-            "{share_text} of the CPU time is in the recorder's probes of the C library (where threads end and are joined), without which the run is shorter"
-        )),
-        Some(&"[jit]") => Some(format!(
-            "{share_text} of the CPU time is in code made at run time; a perf map names it (Java: -XX:+DumpPerfMapAtExit, Node: --perf-basic-prof, Python: -X perf)"
-        )),
-        Some(_) => {
-            let modules = modules.join(" and ");
-            Some(format!(
-                "{share_text} of the CPU time is in code without names, most in {modules}; debug symbols would name it"
-            ))
-        }
-    }
-}
-
-/// Whether most of what has no names is code made at run time, and that is worth saying.
-pub(crate) fn is_mostly_made_at_run_time(input: &ReportTables<'_>) -> bool {
-    let (share, modules) = unsymbolised(input);
-    share > UNNAMED && modules.into_iter().find(|&module| module != "[unknown]") == Some("[jit]")
-}
-
-/// CPython executes functions in a loop of its own. The collector `bpf` reads which ones; others do not.
-fn python_without_names(input: &ReportTables<'_>) -> Option<String> {
-    let procedure = |path: PathId| {
-        input.paths.innermost(path).map(|place| input.paths.procedure_named_by(place.procedure))
-    };
-    let is_of_interpreter = |charge: &&Charge| {
-        let mut callers = std::iter::successors(Some(charge.path), |&path| input.paths.caller(path));
-        procedure(charge.path).is_some_and(Procedure::is_of_python)
-            && !callers.any(|path| procedure(path).is_some_and(Procedure::is_jit))
-    };
-    let charges = input.analysis.charges.iter();
-    let time: u64 = charges.filter(is_of_interpreter).map(|charge| charge.measures.cpu()).sum();
-    let share = percent(time as f64, input.totals().cpu() as f64);
-    let why = if input.evidence.collector == "bpf" {
-        "without a function of Python: before the interpreter was found, or of a version that cannot be read (`--view evidence`)"
-    } else {
-        "where functions of Python have no names here; the collector `bpf` reads them (`longpole doctor`), and Python 3.12 and later name them with `python3 -X perf`"
-    };
-    let share_text = percent_text(share);
-    (share > UNNAMED).then(|| format!("{share_text} of the CPU time is in the Python interpreter, {why}"))
-}
-
 /// Goroutines wait for each other without the kernel, which sees the threads that have nothing to do.
 fn goroutines(input: &ReportTables<'_>) -> Option<String> {
     let has_goroutines = input.paths.procedures().iter().any(|procedure| procedure.name == "runtime.goexit");
     has_goroutines.then(|| {
         "locks and channels of goroutines are not seen, only where Go's threads ran out of work: who waits for whom is not known".to_owned()
     })
-}
-
-/// Share of CPU time in procedures without a name, percent, and their modules, the largest first.
-pub(crate) fn unsymbolised<'a>(input: &ReportTables<'a>) -> (f64, Vec<&'a str>) {
-    let mut modules: BTreeMap<&str, u64> = BTreeMap::new();
-    for charge in &input.analysis.charges {
-        let procedure =
-            input.paths.innermost(charge.path).map(|place| input.paths.procedure_named_by(place.procedure));
-        let module = match procedure {
-            Some(procedure) if is_unnamed(procedure) => procedure.module.as_str(),
-            Some(_) => continue,
-            None => "[unknown]",
-        };
-        *modules.entry(module).or_default() += charge.measures.cpu();
-    }
-    let unnamed: u64 = modules.values().sum();
-    let mut modules: Vec<(&str, u64)> = modules.into_iter().collect();
-    modules.sort_by_key(|&(module, time)| (std::cmp::Reverse(time), module));
-    let share = percent(unnamed as f64, input.totals().cpu() as f64);
-    (share, modules.into_iter().map(|(module, _)| module).collect())
-}
-
-/// Whether a procedure is known by its address alone, or not at all.
-fn is_unnamed(procedure: &Procedure) -> bool {
-    procedure.name.starts_with('[') || procedure.is_address()
 }
 
 /// The warning that an answer has to begin with, one of [`warnings`]: so much was lost, or the recorder had to stop, that

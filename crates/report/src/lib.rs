@@ -54,6 +54,7 @@ mod style;
 mod table;
 mod termination;
 mod text;
+mod unnamed_code;
 mod view;
 mod views;
 mod visible;

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use longpole_trace::ProcedureId;
 
-use crate::evidence::is_mostly_made_at_run_time;
 use crate::find::RecordingNames;
 use crate::input::ReportTables;
+use crate::unnamed_code::is_mostly_made_at_run_time;
 
 /// A command, and what it shows.
 #[derive(Clone, Debug, PartialEq, Eq)]

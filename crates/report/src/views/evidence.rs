@@ -3,7 +3,7 @@
 use longpole_trace::{Evidence, MessageTraffic, SourceCounts};
 
 use crate::evidence::{
-    outside_percent, overhead_percent, removed_percent, unexplained_wait_percent, unsymbolised, warnings,
+    outside_percent, overhead_percent, removed_percent, unexplained_wait_percent, warnings,
 };
 use crate::input::{ReportOptions, ReportTables};
 use crate::mpi_evidence;
@@ -11,6 +11,7 @@ use crate::name;
 use crate::quantity::{count_of, grouped, percent, percent_text, seconds, time_text};
 use crate::report::{Report, Row};
 use crate::text::{TextSection, wrap};
+use crate::unnamed_code;
 use crate::view::{View, ViewDefinition};
 
 /// Columns of the names and values; the meanings get the rest.
@@ -233,7 +234,7 @@ fn understood(input: &ReportTables<'_>) -> Vec<Row> {
         count("wakes from outside", evidence.outside_wakes, &outside),
         share(
             "unsymbolised",
-            unsymbolised(input).0,
+            unnamed_code::share(input).0,
             "share of CPU time in code without a name: no symbols found",
         ),
         may_wait(input),
