@@ -69,6 +69,8 @@ kinds! {
     FileLock => "file lock", Lock;
     /// A condition variable.
     Condition => "condition", Condition;
+    /// The result of work that is done elsewhere, or later.
+    Future => "future", Condition;
     /// A word for which threads spin.
     Flag => "flag", Condition;
     /// A barrier.

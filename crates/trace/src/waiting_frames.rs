@@ -225,7 +225,7 @@ mod tests {
             ("std::shared_mutex::lock()", RWLOCK),
             ("std::call_once<work(int)::{lambda()#1}>", ONCE),
             ("std::unique_lock<std::shared_mutex>::lock()", INNER),
-            ("std::__future_base::_State_baseV2::wait()", CONDITION),
+            ("std::__future_base::_State_baseV2::wait()", FUTURE),
             (
                 "void std::__atomic_wait_address<std::__barrier_phase_t, std::__tree_barrier<C>::wait(P&&) const::{lambda()#1}>(P)",
                 BARRIER,

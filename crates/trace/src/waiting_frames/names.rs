@@ -14,6 +14,7 @@ pub(super) const LOCK: Hint = Hint::Object(ObjectKind::Lock);
 pub(super) const INTERPRETER_LOCK: Hint = Hint::Object(ObjectKind::InterpreterLock);
 pub(super) const CONDITION: Hint = Hint::Object(ObjectKind::Condition);
 pub(super) const CONDITION_PAIR: Hint = Hint::Paired(ObjectKind::Condition);
+pub(super) const FUTURE: Hint = Hint::Object(ObjectKind::Future);
 pub(super) const BARRIER: Hint = Hint::Object(ObjectKind::Barrier);
 pub(super) const JOIN: Hint = Hint::Object(ObjectKind::ThreadEnd);
 pub(super) const CHILD: Hint = Hint::Object(ObjectKind::ProcessEnd);
@@ -190,10 +191,10 @@ pub(super) const CPP_NAMES: WaitingFrameTable = &[
     ("std::timed_mutex::*", MUTEX),
     ("std::recursive_mutex::*", MUTEX),
     ("std::call_once", ONCE),
-    ("std::__basic_future", CONDITION),
-    ("std::future", CONDITION),
-    ("std::shared_future", CONDITION),
-    ("std::__future_base::*", CONDITION),
+    ("std::__basic_future", FUTURE),
+    ("std::future", FUTURE),
+    ("std::shared_future", FUTURE),
+    ("std::__future_base::*", FUTURE),
     ("std::__atomic_futex_unsigned*", CONDITION),
     ("std::latch::*", BARRIER),
     ("std::atomic", CONDITION),

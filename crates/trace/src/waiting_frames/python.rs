@@ -15,6 +15,7 @@ use crate::objects::ObjectKind;
 use crate::paths::Procedure;
 
 const CONDITION: Hint = Hint::PerThreadObject(ObjectKind::Condition);
+const FUTURE: Hint = Hint::PerThreadObject(ObjectKind::Future);
 const BARRIER: Hint = Hint::PerThreadObject(ObjectKind::Barrier);
 const SEMAPHORE: Hint = Hint::PerThreadObject(ObjectKind::Semaphore);
 const CHANNEL: Hint = Hint::PerThreadObject(ObjectKind::Channel);
@@ -50,12 +51,12 @@ const FUNCTIONS: FunctionTable = &[
     (
         "/concurrent/futures/_base.py",
         &[
-            ("Future.exception", CONDITION),
-            ("result", CONDITION),
-            ("wait", CONDITION),
-            ("as_completed", CONDITION),
-            ("result_iterator", CONDITION),
-            ("_result_or_cancel", CONDITION),
+            ("Future.exception", FUTURE),
+            ("result", FUTURE),
+            ("wait", FUTURE),
+            ("as_completed", FUTURE),
+            ("result_iterator", FUTURE),
+            ("_result_or_cancel", FUTURE),
             ("__exit__", INNER),
             ("set_result", INNER),
             ("set_exception", INNER),
@@ -65,11 +66,11 @@ const FUNCTIONS: FunctionTable = &[
     (
         "/multiprocessing/pool.py",
         &[
-            ("wait", CONDITION),
-            ("get", CONDITION),
-            ("map", CONDITION),
-            ("starmap", CONDITION),
-            ("apply", CONDITION),
+            ("wait", FUTURE),
+            ("get", FUTURE),
+            ("map", FUTURE),
+            ("starmap", FUTURE),
+            ("apply", FUTURE),
         ],
     ),
 ];
@@ -128,7 +129,7 @@ mod tests {
             (
                 "Executor.map.<locals>.result_iterator",
                 "/usr/lib/python3.11/concurrent/futures/_base.py",
-                Some(CONDITION),
+                Some(FUTURE),
             ),
             ("Queue.get", "/home/user/shop/queue.py", None),
         ];
