@@ -23,7 +23,7 @@ stored! {
     ThreadStates { running, spinning, overhead, ready, blocked, switches }
     EffectiveSamples { cpu, npt, critical }
     Precisions { cpu, npt, critical }
-    SpinCosts { without_work, before_work }
+    SpinCosts { while_spinning, while_ready, before_work }
 }
 
 impl Analysis {

@@ -7,7 +7,8 @@
 //! ```
 //! Where nobody works, a thread spins and one that works as soon as it gets a processor is ready, waits that block let that
 //! work begin at once: nothing else happens in that time, so the run is shorter by all of it. Where nobody works and some
-//! spin or are ready, the run may be shorter by as much.
+//! spin, the run may be shorter by as much. Where some are ready only, other programs have the processors, which the kernel gave them
+//! for what this one had already, its spinning included.
 //!
 //! Which thread works next is known when it gets its processor: what it waited through counts then, the parts that another one
 //! waited through as well only once. Constant time per item but for those parts, of which as many are kept as threads are ready.
@@ -19,8 +20,10 @@ use longpole_trace::State;
 /// Time that busy-waits keep from work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpinCosts {
-    /// No thread works, and some spin or are ready, nanoseconds.
-    pub without_work: u64,
+    /// No thread works, and some spin, nanoseconds.
+    pub while_spinning: u64,
+    /// No thread works or spins, and some are ready, nanoseconds: other programs have the processors.
+    pub while_ready: u64,
     /// No thread works, some spin, and one that works next is ready, nanoseconds.
     pub before_work: u64,
 }
@@ -42,7 +45,7 @@ pub(crate) struct SpinCostSweep {
 impl SpinCostSweep {
     /// The sums, once the sweep is finished.
     pub fn into_costs(self) -> SpinCosts {
-        self.costs
+        SpinCosts { while_spinning: self.spun, ..self.costs }
     }
 
     fn count(&mut self, mut begin: u64) {
@@ -67,9 +70,9 @@ impl Sweep for SpinCostSweep {
             return;
         }
         let time = to.since(from);
-        self.costs.without_work += time;
-        if self.spinning > 0 {
-            self.spun += time;
+        match self.spinning {
+            0 => self.costs.while_ready += time,
+            _ => self.spun += time,
         }
     }
 
@@ -98,8 +101,8 @@ mod tests {
     use crate::drawn::Drawn;
 
     fn costs(drawing: &str) -> (u64, u64) {
-        let SpinCosts { without_work, before_work } = Drawn::new(drawing).analysis.spin_costs;
-        (without_work, before_work)
+        let SpinCosts { while_spinning, while_ready, before_work } = Drawn::new(drawing).analysis.spin_costs;
+        (while_spinning + while_ready, before_work)
     }
 
     #[test]
@@ -127,5 +130,8 @@ mod tests {
     #[test]
     fn ready_time_without_a_spinner_may_be_lost_but_not_for_sure() {
         assert_eq!(costs("T1 AA..AA\nT2 ..--BB"), (2, 0));
+        let SpinCosts { while_spinning, while_ready, .. } =
+            Drawn::new("T1 A~~...A\nT2 ..---.B").analysis.spin_costs;
+        assert_eq!((while_spinning, while_ready), (2, 2));
     }
 }

@@ -11,7 +11,8 @@
 //!   time in which no thread works, while one spins and one that works next is ready
 //! ```
 //! Work that is shared evenly, so that no thread waits, gains up to the processor time that spins, and up to what the run
-//! takes longer than its useful work on all processors. Where processors are wanted by more than run on them (other programs' threads too), up to the time in which threads spin or are ready, and none works.
+//! takes longer than its useful work on all processors. Where processors are wanted by more than run on them (other programs' threads too), up to the time in which
+//! threads spin and none works, and of the time in which some are ready only, as much as their spinning is of their time on processors.
 
 use longpole_metrics::Node;
 
@@ -28,7 +29,7 @@ use crate::findings::threshold::{CROWDED_WAIT, MODEL_ERROR, SPINNING};
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "spinning",
-    when: "at least 5 % of the CPU time spins, polls for messages left out: at least the spinning while more threads could run than there are processors, divided by the processors, or the time in which no thread works while one spins and one that works next waits for a CPU; at most all spinning divided by the processors or the time in which some spin or are ready and none works, and what the run takes longer than its useful work on all of them; give or take 10 % where threads were ready meanwhile",
+    when: "at least 5 % of the CPU time spins, polls for messages left out: at least the spinning while more threads could run than there are processors, divided by the processors, or the time in which no thread works while one spins and one that works next waits for a CPU; at most all spinning divided by the processors or the time in which none works while some spin, or are ready for as much of all waits for a CPU as the spinning is of the CPU time, and what the run takes longer than its useful work on all of them; give or take 10 % where threads were ready meanwhile",
     advice: "*block instead of spinning, or balance*",
     find,
     answer,
@@ -47,7 +48,10 @@ fn finding(basis: &FindingBasis<'_, '_>) -> Option<Finding> {
         return None;
     }
     let costs = input.analysis.spin_costs;
-    let high = (spinning / processors).max(costs.without_work as f64).min(bounds.without(0.0));
+    // Processors are given to programs for what they had: so much of the waits for them are for what spun.
+    let spun_for = facts.ready as f64 * spinning / (facts.cpu + facts.spinning).max(1) as f64;
+    let without_work = costs.while_spinning as f64 + spun_for.min(costs.while_ready as f64);
+    let high = (spinning / processors).max(without_work).min(bounds.without(0.0));
     let crowded = input.analysis.nominal.iter().skip(facts.cpus as usize + 1).sum::<u64>() as f64;
     let while_crowded = spinning - processors * (bounds.elapsed - crowded);
     let low = (while_crowded.min(facts.ready as f64) / processors).max(costs.before_work as f64).min(high);
