@@ -172,7 +172,7 @@ flags! {
         Interruptible,
         /// It waits and a signal would not wake it (`TASK_UNINTERRUPTIBLE`).
         Uninterruptible,
-        /// It waits for a device (`TASK_UNINTERRUPTIBLE` with `in_iowait`).
+        /// It waits for a device (`in_iowait`).
         Device,
         /// It was stopped by a signal or a debugger.
         Stopped,

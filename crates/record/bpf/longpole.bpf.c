@@ -1278,9 +1278,9 @@ INLINE u8 why_it_left(int preempted, u32 state, struct task_struct *task)
 		return LEFT_DEAD;
 	if (state & 0x0c)
 		return LEFT_STOPPED;
-	if (state & 0x01)
-		return LEFT_INTERRUPTIBLE;
-	return task->in_iowait ? LEFT_DEVICE : LEFT_UNINTERRUPTIBLE;
+	if (task->in_iowait)
+		return LEFT_DEVICE;
+	return (state & 0x01) ? LEFT_INTERRUPTIBLE : LEFT_UNINTERRUPTIBLE;
 }
 
 /* Whether it waits for another thread within the kernel, for a lock mostly: only the kernel's frames tell for what. */

@@ -93,8 +93,8 @@ pub(crate) fn cause(blocking: Blocking, call: Option<&CallDefinition>, hints: St
             let user = told.or_else(|| Some(futex::kind(call?)?.cause()));
             if waits_for_device { Cause::Io } else { user.or(seen).unwrap_or(Cause::Other) }
         }
-        // An unknown call that waits for a device does I/O; one that no signal interrupts waits in the kernel.
-        Some(Cause::Other) if blocking == Blocking::Device => Cause::Io,
+        // An unknown call that waits for a device does I/O, and so does a thread that waits for requests of its own to a ring.
+        Some(Cause::Other | Cause::Poll) if blocking == Blocking::Device => Cause::Io,
         Some(Cause::Other) => told.unwrap_or(Cause::Other),
         Some(Cause::Sleep) if hints.polls => Cause::PollingSleep,
         // `time.sleep` adds the time now to how long it is to sleep (since Python 3.11).
@@ -212,8 +212,10 @@ pub(crate) fn by_system_call(call: &CallDefinition) -> Cause {
         88..=95 | 132 | 165 | 166 | 188..=199 | 221 | 235 | 258..=260 | 265..=268 | 280 | 439 => Cause::Io,
         // close, close_range: the last one of a file writes it, or frees it; of a socket it waits until that is empty
         3 | 436 => by_file(call.file),
-        // getdents64, readahead, io_getevents, openat, newfstatat, unlinkat, renameat, faccessat, fallocate, renameat2, io_uring_enter, statx, openat2
-        217 | 187 | 208 | 257 | 262..=264 | 269 | 285 | 316 | 426 | 332 | 437 => Cause::Io,
+        // getdents64, readahead, io_getevents, openat, newfstatat, unlinkat, renameat, faccessat, fallocate, renameat2, statx, openat2
+        217 | 187 | 208 | 257 | 262..=264 | 269 | 285 | 316 | 332 | 437 => Cause::Io,
+        // io_uring_enter waits for whatever was asked for, if anything was
+        426 => Cause::Poll,
         // execve, execveat read the program
         59 | 322 => Cause::Io,
         // mmap, mprotect, munmap, brk, mremap, madvise wait for the lock of the memory map
@@ -399,5 +401,8 @@ mod tests {
             cause(Blocking::Device, Some(&call(-1, [0; 3], FileKind::None)), StackHints::default()),
             Cause::PageFault
         );
+        let ring = call(426, [0; 3], FileKind::None);
+        assert_eq!(cause(Blocking::Device, Some(&ring), StackHints::default()), Cause::Io);
+        assert_eq!(cause(Blocking::Interruptible, Some(&ring), StackHints::default()), Cause::Poll);
     }
 }

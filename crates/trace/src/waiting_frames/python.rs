@@ -65,13 +65,7 @@ const FUNCTIONS: FunctionTable = &[
     ("/concurrent/futures/thread.py", &[("shutdown", JOIN), ("submit", INNER)]),
     (
         "/multiprocessing/pool.py",
-        &[
-            ("wait", FUTURE),
-            ("get", FUTURE),
-            ("map", FUTURE),
-            ("starmap", FUTURE),
-            ("apply", FUTURE),
-        ],
+        &[("wait", FUTURE), ("get", FUTURE), ("map", FUTURE), ("starmap", FUTURE), ("apply", FUTURE)],
     ),
 ];
 
