@@ -192,9 +192,9 @@ pub struct RecordArgs {
     /// Attach to a running process and those below it, until Ctrl-C, --duration or its end
     #[arg(short, long, conflicts_with = "program")]
     pub pid: Option<u32>,
-    /// Stop recording after so many seconds and print the answer; the program goes on, and one that was started
+    /// Stop recording after so many seconds (or 500ms, 5m) and print the answer; the program goes on, and one that was started
     /// here stays in the foreground until it ends
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     pub duration: Option<Duration>,
     /// Keep at least the last so many seconds of the run, and drop what was before: 60s, 5m, 1h
     #[arg(long, value_name = "TIME", value_parser = kept_time)]
@@ -382,24 +382,20 @@ pub fn commands() -> Vec<String> {
     commands.get_subcommands().map(|command| command.get_name().to_owned()).collect()
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| format!("{} is no number of seconds", visible(text)))?;
-    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+/// A time with its unit: `90`, `1.5`, `90s`, `500ms`, `5m`, `1h`; without one it is in seconds.
+fn time(text: &str) -> Result<Duration, String> {
+    const UNITS: [(&str, f64); 4] = [("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
+    let of_unit = |&(unit, factor): &(&str, f64)| Some((text.strip_suffix(unit)?, factor));
+    let (number, factor) = UNITS.iter().find_map(of_unit).unwrap_or((text, 1.0));
+    let number: f64 =
+        number.trim_end().parse().map_err(|_| format!("{} is no time: 10, 500ms, 5m", visible(text)))?;
+    Duration::try_from_secs_f64(number * factor).map_err(|error| error.to_string())
 }
 
-/// A time with its unit: `90`, `90s`, `5m`, `1h`.
+/// The same, of more than nothing.
 pub fn kept_time(text: &str) -> Result<Duration, String> {
-    let (number, factor) = match text.char_indices().last() {
-        Some((at, 's')) => (&text[..at], 1.0),
-        Some((at, 'm')) => (&text[..at], 60.0),
-        Some((at, 'h')) => (&text[..at], 3600.0),
-        _ => (text, 1.0),
-    };
-    let time = seconds(number)?;
-    if time.is_zero() {
-        return Err("it has to be more than 0".to_owned());
-    }
-    Duration::try_from_secs_f64(time.as_secs_f64() * factor).map_err(|error| error.to_string())
+    let time = time(text)?;
+    if time.is_zero() { Err("it has to be more than 0".to_owned()) } else { Ok(time) }
 }
 
 /// Bytes that a recording needs at least to hold anything.
@@ -484,6 +480,10 @@ mod tests {
     fn times_and_sizes_have_units() {
         let seconds = |text| kept_time(text).map(|time| time.as_secs_f64());
         assert_eq!(["90", "90s", "1.5m", "1h"].map(seconds), [Ok(90.0), Ok(90.0), Ok(90.0), Ok(3600.0)]);
+        assert_eq!(
+            ["500ms", "0", "2 s"].map(time),
+            [500, 0, 2000].map(|time| Ok(Duration::from_millis(time)))
+        );
         assert!(["", "s", "0s", "-1s", "1d", "1é"].map(seconds).iter().all(Result::is_err));
         assert_eq!(["1048576", "1024k", "1MiB"].map(kept_size), [Ok(1 << 20), Ok(1 << 20), Ok(1 << 20)]);
         assert!(["", "1K", "M", "1.5G", "1X", "99999999999T"].map(kept_size).iter().all(Result::is_err));

@@ -210,19 +210,13 @@ impl Session {
     }
 
     /// Records a program to its end. It is an error of the test if that fails; the program's own exit
-    /// status is left to the caller. A recording that says of itself that it lost much is made anew: the rings of perf
-    /// hold the switches of the whole machine, and others may switch faster than anybody reads.
+    /// status is left to the caller.
     pub fn record<P: AsRef<OsStr>>(&self, collector: Collector, command: &[P]) -> Result<Recording, String> {
-        const ATTEMPTS: u32 = 4;
-        let mut recording = self.record_once(collector, command)?;
-        for _ in 1..ATTEMPTS {
-            if !matches!(collector, Collector::Perf | Collector::Import) || !recording.lost_much() {
-                break;
-            }
-            std::fs::remove_dir_all(&recording.path).unwrap();
-            recording = self.record_once(collector, command)?;
+        let record = || self.record_once(collector, command);
+        match collector {
+            Collector::Perf | Collector::Import => Recording::made_whole(record),
+            _ => record(),
         }
-        Ok(recording)
     }
 
     /// Records a built program with `bpf` into a folder of this name, of which there can be several; the program has to succeed.
@@ -306,6 +300,20 @@ impl Recording {
     pub fn lacked_processors(&self) -> f64 {
         let threads = self.report("threads", "thread");
         threads.sum_of("ready_seconds") / threads.number("recording", "elapsed_seconds")
+    }
+
+    /// Made anew, a few times, while it says of itself that it lost much: the rings of perf hold the switches of the whole machine,
+    /// and others may switch faster than anybody reads.
+    pub fn made_whole(make: impl Fn() -> Result<Recording, String>) -> Result<Recording, String> {
+        const ATTEMPTS: u32 = 4;
+        for _ in 1..ATTEMPTS {
+            let recording = make()?;
+            if !recording.lost_much() {
+                return Ok(recording);
+            }
+            std::fs::remove_dir_all(&recording.path).unwrap();
+        }
+        make()
     }
 
     /// Whether more than one event in a hundred is lost, by its own evidence.
