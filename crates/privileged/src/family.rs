@@ -9,9 +9,7 @@
 //! kept until the next round. After a loss it is not known any more who is who: each member is looked at, and those into which the
 //! caller may not look, or that are gone, are no members any more.
 
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use rustc_hash::FxHashMap;
@@ -27,7 +25,6 @@ const NAME_AT: usize = 64;
 /// The processes that a recorder follows.
 #[derive(Debug)]
 pub(crate) struct Family {
-    user: u32,
     /// By pid, since when, nanoseconds of the records' clock.
     members: FxHashMap<u32, u64>,
     privacy: Option<Privacy>,
@@ -37,9 +34,9 @@ pub(crate) struct Family {
 }
 
 impl Family {
-    /// Of a caller; nobody yet.
-    pub(crate) fn of(user: u32, privacy: Option<Privacy>) -> Family {
-        Family { user, members: FxHashMap::default(), privacy, kept: Vec::new(), latest: 0 }
+    /// Nobody yet.
+    pub(crate) fn of(privacy: Option<Privacy>) -> Family {
+        Family { members: FxHashMap::default(), privacy, kept: Vec::new(), latest: 0 }
     }
 
     /// The caller may look into this process, and follows it. What is not among these news, which are to be selected from later, came
@@ -104,9 +101,8 @@ impl Family {
         let name = mapping.body.get(NAME_AT..).unwrap_or_default();
         let name = &name[..name.iter().position(|&byte| byte == 0).unwrap_or(name.len())];
         privacy.map(pid, Path::new(std::ffi::OsStr::from_bytes(name)));
-        // The kernel gives the folder of a process that has other rights, or had, to another user.
-        let is_anothers = |of: fs::Metadata| of.uid() != self.user;
-        !privacy.is_private(pid) && !fs::metadata(format!("/proc/{pid}")).is_ok_and(is_anothers)
+        privacy.look_at(pid);
+        !privacy.is_private(pid)
     }
 }
 
@@ -155,7 +151,7 @@ mod tests {
     const FIRST: u32 = 0x4000_0001;
 
     fn family(privacy: Option<Privacy>) -> Family {
-        let mut family = Family::of(65534, privacy);
+        let mut family = Family::of(privacy);
         family.follow(FIRST, &[]);
         family
     }
@@ -209,7 +205,8 @@ mod tests {
 
     #[test]
     fn a_child_with_another_user_s_rights_is_withheld_and_so_is_all_below_it() {
-        use std::os::unix::fs::PermissionsExt;
+        use std::fs;
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("su");
         fs::write(&file, "").unwrap();

@@ -29,7 +29,9 @@ impl Privacy {
         (user != 0).then(|| Privacy::of(user, group))
     }
 
-    pub(crate) fn of(user: u32, group: u32) -> Privacy {
+    /// Of a caller with these ids.
+    #[must_use]
+    pub fn of(user: u32, group: u32) -> Privacy {
         Privacy { user, group, private: FxHashSet::default() }
     }
 
@@ -46,6 +48,14 @@ impl Privacy {
             self.private.insert(child);
         } else if child != parent {
             self.private.remove(&child);
+        }
+    }
+
+    /// The process is private if it has rights now that the caller has not: what told of that may have been lost. The kernel gives the
+    /// folder of such a process, and of one that had them, to another user.
+    pub fn look_at(&mut self, pid: u32) {
+        if fs::metadata(format!("/proc/{pid}")).is_ok_and(|folder| folder.uid() != self.user) {
+            self.private.insert(pid);
         }
     }
 

@@ -138,15 +138,12 @@ struct RequestServer {
 
 impl RequestServer {
     fn new(socket: MessageSocket, capabilities: HeldCapabilities) -> RequestServer {
-        // SAFETY: no arguments.
-        let user = unsafe { libc::getuid() };
-        let family = Family::of(user, Privacy::of_caller());
         RequestServer {
             socket,
             capabilities,
             programs: None,
             has_ended: false,
-            family,
+            family: Family::of(Privacy::of_caller()),
             news: Vec::new(),
             has_lost: false,
         }

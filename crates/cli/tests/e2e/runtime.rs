@@ -65,11 +65,12 @@ fn with_nothing_but_the_agent_work_goes_by_the_names_of_its_regions() {
     assert_eq!(objects.sum("object", "the turn", "acquisitions"), 8.0, "{:#}", objects.value["rows"]);
 }
 
-/// Builds an example of the runtime's crate.
+/// Builds an example of the runtime's crate, of the whole workspace: so libraries have the features of the other tests' builds, which
+/// compiled them.
 pub fn example(name: &str) -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
-        .args(["build", "--quiet", "--locked", "--package", "longpole-runtime", "--example", name])
+        .args(["build", "--quiet", "--locked", "--workspace", "--example", name])
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
         .status()
         .unwrap();

@@ -125,10 +125,26 @@ fn a_privileged_program_s_places_are_not_recorded() {
     let nobody = or_skip!(set_up(&session, Holder::PrivilegedProcess));
     let (program, file, secret) = or_skip!(private_program(&session));
     let places = PrivatePlaces { session: &session, nobody: &nobody, program, file, secret };
-    places.are_not_recorded_by("bpf");
+    places.are_withheld_by("bpf");
     let kept = KeptTracepoints::of(&session);
-    places.are_not_recorded_by("bpf");
-    places.are_not_recorded_by("perf");
+    places.are_withheld_by("bpf");
+    places.are_withheld_by("perf");
+    drop(kept);
+}
+
+/// While the recorder is stopped others' switches fill the rings, so that no record tells that the program was executed.
+#[test]
+fn a_privileged_program_s_places_are_not_recorded_where_its_start_was_lost() {
+    let session = Session::alone();
+    let nobody = or_skip!(set_up(&session, Holder::PrivilegedProcess));
+    let (program, file, secret) = or_skip!(private_program(&session));
+    let rapid = or_skip!(session.build("rapid_pairs.c", &[]));
+    let places = PrivatePlaces { session: &session, nobody: &nobody, program, file, secret };
+    let kept = KeptTracepoints::of(&session);
+    let before = format!("kill -STOP $PPID; (sleep 0.6; kill -CONT $PPID) & '{}' 300;", rapid.display());
+    for collector in ["bpf", "perf"] {
+        places.are_not_recorded_by(collector, Some(&before));
+    }
     drop(kept);
 }
 
@@ -142,28 +158,46 @@ struct PrivatePlaces<'a> {
 }
 
 impl PrivatePlaces<'_> {
-    fn are_not_recorded_by(&self, collector: &str) {
-        let PrivatePlaces { session, nobody, program, file, secret } = self;
-        let options = ["--collector", collector, "--stack-bytes", "8192"];
-        let recording = nobody.record(&options, &[program, file]);
-        assert!(recording.run.status.success(), "{collector}: {}", recording.run.stderr);
-        let found = procedures(&recording);
-        assert!(!found.iter().any(|name| name.contains("private_")), "{collector}: {found:?}");
+    fn are_withheld_by(&self, collector: &str) {
+        let recording = self.are_not_recorded_by(collector, None);
         let threads = recording.report("threads", "thread");
         assert!(
             threads.sum_of("running_seconds") > 0.3,
             "{collector}: when it ran is told: {:#}",
             threads.value["rows"]
         );
+        self.are_told_by(collector);
+    }
+
+    /// `before`: what a shell does before it executes the program.
+    fn are_not_recorded_by(&self, collector: &str, before: Option<&str>) -> Recording {
+        let PrivatePlaces { nobody, program, file, secret, .. } = self;
+        let options = ["--collector", collector, "--stack-bytes", "8192"];
+        let script = before.map(|before| format!("{before} exec \"$0\" \"$1\""));
+        let shell =
+            script.iter().flat_map(|script| [Path::new("/bin/sh"), Path::new("-c"), Path::new(script)]);
+        let command: Vec<&Path> = shell.chain([program.as_path(), file.as_path()]).collect();
+        let recording = nobody.record(&options, &command);
+        assert!(recording.run.status.success(), "{collector}: {}", recording.run.stderr);
+        let found = procedures(&recording);
+        assert!(!found.iter().any(|name| name.contains("private_")), "{collector}: {found:?}");
         let log = fs::read(recording.path.join("machine-0/events.log")).unwrap();
         assert!(!log.windows(secret.len()).any(|window| window == secret.as_bytes()));
-        // Without rights of another user it is told.
+        recording
+    }
+
+    fn are_told_by(&self, collector: &str) {
+        let PrivatePlaces { session, nobody, program, .. } = self;
+        let options = ["--collector", collector, "--stack-bytes", "8192"];
+        // Without rights of another user it is.
         let plain = session.path().join("plain");
         fs::copy(program, &plain).unwrap();
         fs::set_permissions(&plain, fs::Permissions::from_mode(0o755)).unwrap();
         let open = session.path().join("open");
         fs::write(&open, "text").unwrap();
-        let found = procedures(&nobody.record(&options, &[&plain, &open]));
+        let record = || Ok(nobody.record(&options, &[&plain, &open]));
+        let recording = if collector == "perf" { Recording::made_whole(record) } else { record() };
+        let found = procedures(&recording.unwrap());
         assert!(found.iter().any(|name| name.contains("private_work")), "{collector}: {found:?}");
     }
 }

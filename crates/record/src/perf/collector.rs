@@ -17,6 +17,7 @@ use perf_event_open_sys::ioctls;
 use super::attributes::{self, EventPlan, Tracepoints};
 use super::conversion::{Conversion, SampleMeaning};
 use super::presence::Presence;
+use super::private_places::PrivatePlaces;
 use super::reader::PerfReader;
 use super::repeats::Repeats;
 use super::rings::{RingRefusal, Sizes, open_rings};
@@ -26,7 +27,7 @@ use super::threads::{Scope, Threads};
 use crate::collector::Collector;
 use crate::collector_choice::Settings;
 use crate::raw::{KernelTask, RawEvent};
-use longpole_privileged::{PerfEvent, Privacy, VariedClocks, online_cpus};
+use longpole_privileged::{PerfEvent, VariedClocks, online_cpus};
 
 /// Room in all rings together; a ring is a power of two of it, within the limits below.
 const ALL_RINGS_BYTES: usize = 16 << 20;
@@ -75,7 +76,7 @@ impl PerfCollector {
         conversion.has_creation = tracepoints.has_fork();
         conversion.switches = Some(Switches::new(true));
         conversion.repeats = Some(Repeats::default());
-        conversion.privacy = Privacy::of_caller();
+        conversion.privacy = PrivatePlaces::of_caller();
         let side_band = attributes::layout(&attributes::side_band(0, true));
         let mut kinds = vec![(SampleMeaning::Unused, side_band)];
         kinds.extend(plans.iter().map(|plan| (plan.meaning.clone(), attributes::layout(&plan.attribute))));

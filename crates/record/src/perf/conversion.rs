@@ -7,12 +7,12 @@ use rustc_hash::FxHashMap;
 
 use super::futexes::{FutexCalls, Futexes};
 use super::layout::{PerfRecord, PerfSample, RecordOrigin};
+use super::private_places::PrivatePlaces;
 use super::repeats::{Repeats, key};
 use super::scheduling::{Creating, Switching, WakeContext, Waking};
 use super::switches::{RecordedSwitch, SwitchRecord, Switches};
 use super::threads::{self, Threads};
 use crate::raw::{KernelTask, RawEvent, RawKind, RawStack, RawWaker, TakenStack};
-use longpole_privileged::Privacy;
 
 /// What the samples of an event tell.
 #[derive(Clone, Debug)]
@@ -63,11 +63,13 @@ pub struct Conversion {
     /// Waits and wakes repeat their stacks: with this, one that was handed over before is only named.
     pub repeats: Option<Repeats>,
     /// Processes whose places are not for the recorder's caller.
-    pub privacy: Option<Privacy>,
+    pub(crate) privacy: Option<PrivatePlaces>,
     /// Records that did not hold what their event promises.
     pub damaged: u64,
     /// Samples by an event that means nothing here.
     pub unused: u64,
+    /// The time of the record that is converted.
+    now: Time,
     forks: FxHashMap<u32, (KernelTask, KernelTask)>,
     /// Where threads are that are about to leave their processors.
     leaving: FxHashMap<u32, RawStack>,
@@ -89,9 +91,17 @@ impl Conversion {
             privacy: None,
             damaged: 0,
             unused: 0,
+            now: Time::default(),
             forks: FxHashMap::default(),
             leaving: FxHashMap::default(),
             out: Vec::new(),
+        }
+    }
+
+    /// Records may have been lost before this moment.
+    pub(crate) fn lose(&mut self) {
+        if let Some(privacy) = &mut self.privacy {
+            privacy.lose(self.threads.recorded_pids());
         }
     }
 
@@ -109,12 +119,15 @@ impl Conversion {
         record: PerfRecord<'_>,
     ) {
         let here = RecordPlace { time, cpu: origin.cpu.and_then(|cpu| u16::try_from(cpu).ok()) };
+        self.now = time;
         match record {
             PerfRecord::Sample(sample) => self.sample(meaning, here, origin, &sample),
             PerfRecord::Map { pid, mapping } => {
                 if self.threads.is_recorded_process(pid) {
                     self.privacy.iter_mut().for_each(|privacy| privacy.map(pid, &mapping.path));
-                    self.push(here, pid, RawKind::Map { pid, mapping });
+                    if !self.is_private(pid) {
+                        self.push(here, pid, RawKind::Map { pid, mapping });
+                    }
                 }
             }
             PerfRecord::Name { pid, tid, name, is_exec } => {
@@ -377,7 +390,7 @@ impl Conversion {
     }
 
     fn is_private(&self, pid: u32) -> bool {
-        self.privacy.as_ref().is_some_and(|privacy| privacy.is_private(pid))
+        self.privacy.as_ref().is_some_and(|privacy| privacy.is_private(pid, self.now))
     }
 
     fn stack(&self, pid: u32, sample: &PerfSample<'_>) -> RawStack {

@@ -40,8 +40,14 @@ pub(super) struct CopiedRound {
     pub(super) begun: Time,
     /// Of each ring, whole records.
     pub(super) copies: Vec<Vec<u8>>,
-    /// Other copies wait behind it.
-    pub(super) is_behind: bool,
+    /// One of the rings was so full that records may have found no room.
+    pub(super) is_full: bool,
+}
+
+impl CopiedRound {
+    fn bytes(&self) -> usize {
+        self.copies.iter().map(Vec::len).sum()
+    }
 }
 
 /// An event that writes into one of the rings.
@@ -77,7 +83,7 @@ pub(super) struct CopiedRings {
     /// Events beside those that the rings were made for.
     pub(super) writers: Vec<RingWriter>,
     pub(super) short_stacks: ShortStacks,
-    rounds: VecDeque<(Time, Vec<Vec<u8>>)>,
+    rounds: VecDeque<CopiedRound>,
     bytes: usize,
     /// Records were lost since the last round.
     is_losing: bool,
@@ -138,8 +144,9 @@ impl RingCopies {
         Ok(())
     }
 
-    /// The oldest round; a new one where none waits. `is_losing`: the one before told of lost records.
-    pub(super) fn take(&self, is_losing: bool) -> CopiedRound {
+    /// The oldest round, or a new one where none waits, and whether others wait behind it. `is_losing`: the one before told of lost
+    /// records.
+    pub(super) fn take(&self, is_losing: bool) -> (CopiedRound, bool) {
         if let Some(filled) = &self.filled {
             filled.clear();
         }
@@ -148,9 +155,10 @@ impl RingCopies {
         if shared.rounds.is_empty() {
             shared.copy_round();
         }
-        let (begun, copies) = shared.rounds.pop_front().unwrap_or_else(|| (now(), Vec::new()));
-        shared.bytes -= copies.iter().map(Vec::len).sum::<usize>();
-        CopiedRound { begun, copies, is_behind: !shared.rounds.is_empty() }
+        let nothing = || CopiedRound { begun: now(), copies: Vec::new(), is_full: false };
+        let round = shared.rounds.pop_front().unwrap_or_else(nothing);
+        shared.bytes -= round.bytes();
+        (round, !shared.rounds.is_empty())
     }
 
     /// Stops all events, and copies the rings once more, whatever waits already: nothing is written into them any more.
@@ -163,7 +171,7 @@ impl RingCopies {
         shared.short_stacks.stop();
         shared.bytes = 0;
         shared.copy_round();
-        shared.bytes = shared.rounds.iter().flat_map(|(_, copies)| copies).map(Vec::len).sum();
+        shared.bytes = shared.rounds.iter().map(CopiedRound::bytes).sum();
     }
 
     /// The rings and events.
@@ -185,11 +193,13 @@ impl CopiedRings {
         let is_full = |ring: &PerfRing| {
             ring.size_bytes().saturating_sub(ring.waiting_bytes()) < ring.size_bytes() / FULL_PART
         };
-        let is_losing = std::mem::take(&mut self.is_losing) || self.rings.iter().any(is_full);
+        let is_full = self.rings.iter().any(is_full);
+        let is_losing = std::mem::take(&mut self.is_losing) || is_full;
         let is_decoded = self.rounds.is_empty();
-        let copies: Vec<Vec<u8>> = self.rings.iter_mut().map(PerfRing::take_bytes).collect();
-        self.bytes += copies.iter().map(Vec::len).sum::<usize>();
-        self.rounds.push_back((begun, copies));
+        let copies = self.rings.iter_mut().map(PerfRing::take_bytes).collect();
+        let round = CopiedRound { begun, copies, is_full };
+        self.bytes += round.bytes();
+        self.rounds.push_back(round);
         if !self.is_stopped {
             let CopiedRings { writers, short_stacks, bytes, .. } = self;
             let backlog = CopyBacklog { bytes: *bytes, is_decoded, is_losing };

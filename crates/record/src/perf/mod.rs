@@ -9,6 +9,7 @@ pub mod format;
 pub mod futexes;
 pub mod layout;
 mod presence;
+mod private_places;
 mod reader;
 pub mod repeats;
 pub(crate) mod rings;

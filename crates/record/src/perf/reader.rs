@@ -247,7 +247,7 @@ impl PerfReader {
 
     /// Takes everything out of the rings, keeping what may concern recorded threads.
     fn read_rings(&mut self) {
-        let CopiedRound { begun, copies, is_behind } = self.copies.take(self.is_losing);
+        let (CopiedRound { begun, copies, is_full }, is_behind) = self.copies.take(self.is_losing);
         (self.copied, self.behind) = (Some(begun), is_behind.then_some(begun));
         let PerfReader { rings, kinds, by_id, born, fresh, unreadable, is_machine_wide, .. } = self;
         for (ProcessorRing { cpu, last_look }, copy) in rings.iter_mut().zip(&copies) {
@@ -293,8 +293,9 @@ impl PerfReader {
             }
         }
         self.is_losing = lost > 0;
-        if self.is_losing {
+        if self.is_losing || is_full {
             self.remaps.lose();
+            self.conversion.lose();
         }
         self.shares.end_round(records, own, lost);
     }
