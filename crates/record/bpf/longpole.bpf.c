@@ -1270,6 +1270,36 @@ NOINLINE long tell_allowed(u64 time)
 
 #define TASK_DEAD 0x80
 
+/* What the compiler leaves to the loader about a bit field: where the word that holds it begins, its bytes, and by how many bits it is
+ * shifted left and right, as 64 bits, until nothing else is left. Read as a plain member, its place within the word would be that of
+ * kernel.h. */
+enum { FIELD_OFFSET = 0, FIELD_BYTES = 1, FIELD_LEFT = 4, FIELD_RIGHT = 5 };
+
+/* Whether the kernel counts a task as waiting for a device. */
+INLINE int waits_for_device(struct task_struct *task)
+{
+	const void *word = (const void *)task + __builtin_preserve_field_info(task->in_iowait, FIELD_OFFSET);
+	u64 value = 0;
+
+	asm volatile("" : "+r"(word));
+	switch (__builtin_preserve_field_info(task->in_iowait, FIELD_BYTES)) {
+	case 1:
+		value = *(const u8 *)word;
+		break;
+	case 2:
+		value = *(const u16 *)word;
+		break;
+	case 4:
+		value = *(const u32 *)word;
+		break;
+	case 8:
+		value = *(const u64 *)word;
+		break;
+	}
+	value <<= __builtin_preserve_field_info(task->in_iowait, FIELD_LEFT);
+	return (value >> __builtin_preserve_field_info(task->in_iowait, FIELD_RIGHT)) != 0;
+}
+
 INLINE u8 why_it_left(int preempted, u32 state, struct task_struct *task)
 {
 	if (preempted || state == 0)
@@ -1278,7 +1308,7 @@ INLINE u8 why_it_left(int preempted, u32 state, struct task_struct *task)
 		return LEFT_DEAD;
 	if (state & 0x0c)
 		return LEFT_STOPPED;
-	if (task->in_iowait)
+	if (waits_for_device(task))
 		return LEFT_DEVICE;
 	return (state & 0x01) ? LEFT_INTERRUPTIBLE : LEFT_UNINTERRUPTIBLE;
 }
@@ -1286,7 +1316,7 @@ INLINE u8 why_it_left(int preempted, u32 state, struct task_struct *task)
 /* Whether it waits for another thread within the kernel, for a lock mostly: only the kernel's frames tell for what. */
 INLINE int waits_in_kernel(u32 state, struct task_struct *task)
 {
-	return (state & 0x02) && !task->in_iowait;
+	return (state & 0x02) && !waits_for_device(task);
 }
 
 SEC("tp_btf/sched_switch")

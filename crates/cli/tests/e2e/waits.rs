@@ -3,9 +3,10 @@
 //! Causes that are work are times of the program's own processor time, so they hold on a busy machine too; time without a
 //! processor comes on top there, and is a cause of its own.
 
+use longpole_trace::Cause;
 use serde_json::{Map, Value};
 
-use crate::support::{Answer, Collector, Recording, Session, or_skip};
+use crate::support::{Answer, Collector, Recording, Session, Wait, or_skip};
 
 fn waits(session: &Session, source: &str) -> Result<Answer, String> {
     let program = session.build(source, &[])?;
@@ -160,4 +161,23 @@ fn nobody_wants_a_join_explained_and_one_row_is_explained_in_full() {
     command.arg("report").arg(&recording.path).args(["--explain", "999"]);
     let run = crate::support::run(&mut command);
     assert!(!run.status.success() && run.stderr.contains("no such row"), "{}", run.stderr);
+}
+
+/// The kernel says whether the thread that waits has asked for something: it is no member of `task_struct` that begins at a byte.
+#[test]
+fn a_wait_at_a_ring_is_for_a_device_if_the_thread_asked_for_something() {
+    let session = Session::start();
+    let program = or_skip!(session.build("ring_waits.c", &["-pthread"]));
+    let recording = or_skip!(session.record(Collector::Bpf, &[&program]));
+    if recording.run.stdout.starts_with("none") {
+        return crate::support::skipped("the kernel has no io_uring");
+    }
+    let waits = recording.waits();
+    let in_ring = |procedure: &'static str, cause| {
+        waits.seconds(|wait: &Wait| wait.is_in(procedure) && wait.cause == cause)
+    };
+    assert!(in_ring("ask_and_wait", Cause::Io) > 0.09, "{}", recording.run.stdout);
+    assert_eq!(in_ring("ask_and_wait", Cause::Poll), 0.0);
+    assert!(in_ring("collect_events", Cause::Poll) > 0.14);
+    assert_eq!(in_ring("collect_events", Cause::Io), 0.0);
 }
