@@ -61,8 +61,6 @@ fn work_beside_a_stage_of_a_pipeline_gains_no_more_than_that_lets_it() {
     let without = session.least_seconds(&or_skip!(session.build(STAGES, &scaled)), &[]);
     let program = or_skip!(session.build(STAGES, &LIBRARY));
     let truth = 100.0 * (1.0 - without / session.least_seconds(&program, &[]));
-    // All reads are one after the other.
-    assert!(truth < 45.0, "{truth}");
     // Samples seldom have it that two threads read at once.
     let ranges: Vec<_> = (0..ATTEMPTS)
         .map(|_| {

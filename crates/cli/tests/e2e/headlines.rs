@@ -108,7 +108,12 @@ fn a_program_that_waits_for_the_disk() {
 #[test]
 fn jobs_the_longest_of_which_begins_last() {
     let session = Session::start();
-    let summary = or_skip!(recorded(&session, "last_job.c", &[]));
+    // Where others take processors meanwhile, the short jobs last longer.
+    let record = |_| recorded(&session, "last_job.c", &[]);
+    let is_undisturbed =
+        |found: &Result<Summary, _>| !matches!(found, Ok(summary) if summary.lacking > LACKING);
+    let found = (1..ATTEMPTS).map(record).find(is_undisturbed).unwrap_or_else(|| record(ATTEMPTS));
+    let summary = or_skip!(found);
     // 62 % of the run; divided it gains half of that, less than the 38 % of the short ones.
     summary.assert_headline(&["The long pole: `long_job`"]);
 }

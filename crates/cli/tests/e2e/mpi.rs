@@ -182,7 +182,8 @@ fn every_call_that_can_wait_waits_for_the_rank_that_comes_late() {
         let seconds = waited_in(&waits, "between_bursts", "rank 1");
         // MPICH gives its processor away within a look, so there it does wait.
         let is_busy = mpi == MpiImplementation::OpenMpi;
-        assert!(!is_busy || seconds < 0.02, "{seconds} s of waiting, mostly of computing: {mpi:?}");
+        let most = 0.02 + without_processor(&recording, 1);
+        assert!(!is_busy || seconds < most, "{seconds} s of waiting, mostly of computing: {mpi:?}");
     }
 }
 
@@ -347,7 +348,7 @@ fn late_rank(recording: &Recording, subject: &str) -> Option<(f64, f64, String)>
     let change = summary.rows().find(|row| {
         row["section"] == "change" && row.get("text").and_then(|text| text.as_str()) == Some(subject)
     })?;
-    let gain = |key: &str| change[key].as_f64().unwrap_or(0.0);
+    let gain = |key: &str| change.get(key).and_then(serde_json::Value::as_f64).unwrap_or(0.0);
     Some((gain("gain_low_seconds"), gain("gain_high_seconds"), answer.join(" ")))
 }
 

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use crate::support::{Collector, Session, or_skip};
+use crate::support::{Collector, Session, go_first, or_skip};
 
 /// The service, which ends with its standard input.
 struct Service(Child);
@@ -13,7 +13,7 @@ impl Service {
     fn start(program: &Path, address: &str) -> Service {
         let mut command = Command::new(program);
         command.args(["serve", address]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().unwrap();
+        let mut child = go_first(&mut command).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         assert_eq!(line, "ready\n");
