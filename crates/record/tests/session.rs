@@ -104,7 +104,10 @@ fn source_files_are_kept_where_that_is_asked_for() {
     let target = || RecordTarget::Command(vec![program.clone().into()]);
     let kept = |sources| {
         let source_dirs = vec![folder.path().to_owned()];
-        let options = RecordOptions { sources, source_dirs, ..options(folder.path(), target()) };
+        // A folder of its own: a program that another test starts in this process has the lock of the first until it is executed.
+        let into = folder.path().join(if sources { "with" } else { "without" });
+        std::fs::create_dir(&into).unwrap();
+        let options = RecordOptions { sources, source_dirs, ..options(&into, target()) };
         let finished = record(&options, &mut |_| {}).unwrap();
         longpole_recording::RecordingFolder::open(&finished.path).unwrap().0
     };
