@@ -44,7 +44,7 @@ fn tests() -> PathBuf {
     root().join("ui/tests")
 }
 
-/// Node running the test files of a folder, one after the other.
+/// Node running the test files of a folder, two at a time: a browser waits for its pages much of the time.
 fn node_tests(folder: &str) -> Result<Command> {
     let mut files = test_files(&tests().join(folder))?;
     files.sort();
@@ -52,7 +52,7 @@ fn node_tests(folder: &str) -> Result<Command> {
         bail!("find tests in ui/tests/{folder}");
     }
     let mut command = Command::new("node");
-    command.args(["--test", "--test-concurrency=1"]).args(files);
+    command.args(["--test", "--test-concurrency=2"]).args(files);
     Ok(command)
 }
 
