@@ -1270,32 +1270,17 @@ NOINLINE long tell_allowed(u64 time)
 
 #define TASK_DEAD 0x80
 
-/* What the compiler leaves to the loader about a bit field: where the word that holds it begins, its bytes, and by how many bits it is
- * shifted left and right, as 64 bits, until nothing else is left. Read as a plain member, its place within the word would be that of
- * kernel.h. */
-enum { FIELD_OFFSET = 0, FIELD_BYTES = 1, FIELD_LEFT = 4, FIELD_RIGHT = 5 };
+/* What the compiler leaves to the loader about a bit field: where the word that holds it begins, and by how many bits it is shifted
+ * left and right, as 64 bits, until nothing else is left. Read as a plain member, its place within the word would be that of kernel.h. */
+enum { FIELD_OFFSET = 0, FIELD_LEFT = 4, FIELD_RIGHT = 5 };
 
 /* Whether the kernel counts a task as waiting for a device. */
 INLINE int waits_for_device(struct task_struct *task)
 {
 	const void *word = (const void *)task + __builtin_preserve_field_info(task->in_iowait, FIELD_OFFSET);
-	u64 value = 0;
 
 	asm volatile("" : "+r"(word));
-	switch (__builtin_preserve_field_info(task->in_iowait, FIELD_BYTES)) {
-	case 1:
-		value = *(const u8 *)word;
-		break;
-	case 2:
-		value = *(const u16 *)word;
-		break;
-	case 4:
-		value = *(const u32 *)word;
-		break;
-	case 8:
-		value = *(const u64 *)word;
-		break;
-	}
+	u64 value = *(const unsigned int *)word;
 	value <<= __builtin_preserve_field_info(task->in_iowait, FIELD_LEFT);
 	return (value >> __builtin_preserve_field_info(task->in_iowait, FIELD_RIGHT)) != 0;
 }
