@@ -54,7 +54,8 @@ impl Privacy {
     /// The process is private if it has rights now that the caller has not: what told of that may have been lost. The kernel gives the
     /// folder of such a process, and of one that had them, to another user.
     pub fn look_at(&mut self, pid: u32) {
-        if fs::metadata(format!("/proc/{pid}")).is_ok_and(|folder| folder.uid() != self.user) {
+        let is_anothers = |folder: fs::Metadata| folder.uid() != self.user;
+        if !self.is_private(pid) && fs::metadata(format!("/proc/{pid}")).is_ok_and(is_anothers) {
             self.private.insert(pid);
         }
     }

@@ -12,6 +12,7 @@ use std::path::Path;
 
 use longpole_event::Time;
 use longpole_privileged::Privacy;
+use rustc_hash::FxHashSet;
 
 use crate::clock;
 
@@ -42,9 +43,10 @@ impl PrivatePlaces {
         self.privacy.fork(parent, child);
     }
 
-    /// Records were lost, perhaps of these processes, which are all that are recorded.
+    /// Records were lost, perhaps of these processes, which are all that are recorded; each is named once or several times.
     pub(super) fn lose(&mut self, pids: impl Iterator<Item = u32>) {
-        pids.for_each(|pid| self.privacy.look_at(pid));
+        let pids: FxHashSet<u32> = pids.collect();
+        pids.into_iter().for_each(|pid| self.privacy.look_at(pid));
         self.known_since = clock::now();
     }
 
