@@ -330,6 +330,18 @@ fn a_spin_with_processors_to_spare_gains_nothing_for_sure() {
     assert!(low == 0.0 && (100.0..=116.0).contains(&high), "{low} {high}");
 }
 
+/// One thread, which other programs keep from its processors: 210 ms, of which a ninth of its CPU time spins.
+#[test]
+fn spinning_costs_its_part_of_what_other_programs_take() {
+    let drawing = "\
+cpus 2
+C = compute:10
+W = await_round:20
+a W~C---C---C---C---C---C---C---";
+    let (low, high) = milliseconds(entry(drawing, "await_round").1);
+    assert!(low == 0.0 && (33.0..=34.0).contains(&high), "{low} {high}: 10 ms, and a ninth of 210");
+}
+
 #[test]
 fn nothing_is_recommended_where_nothing_is_known() {
     assert!(list_of(&DrawnRun::of("cpus 2\nmain kkkkkkkk")).is_empty());
