@@ -192,7 +192,7 @@ pub struct RecordArgs {
     /// Attach to a running process and those below it, until Ctrl-C, --duration or its end
     #[arg(short, long, conflicts_with = "program")]
     pub pid: Option<u32>,
-    /// Stop recording after so many seconds (or 500ms, 5m) and print the answer; the program goes on, and one that was started
+    /// Stop recording after this time (10s, 500ms, 5m) and print the answer; the program goes on, and one that was started
     /// here stays in the foreground until it ends
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub duration: Option<Duration>,
