@@ -185,8 +185,7 @@ impl Inventory {
             EventKind::Exit => {
                 thread.end = thread.end.or(Some(event.time));
                 thread.sleeps.end(event.time);
-                thread.known.stopped = thread.sleeps.stopped();
-                let stop = thread.sleeps.possible_stop(event.thread);
+                let stop = thread.tell_stop(event.thread);
                 self.possible_stops.extend(stop);
             }
             EventKind::Out { blocking: Blocking::Dead, .. } => {
@@ -241,6 +240,11 @@ impl Inventory {
             thread.known.is_new_process = creator.is_some_and(|&process| process != processes[index]);
         }
         self.find_joined(&processes);
+        // Who joins a thread may end the program before that thread's last moment is told.
+        for (index, thread) in self.threads.iter_mut().enumerate() {
+            thread.sleeps.cut();
+            self.possible_stops.extend(thread.tell_stop(ThreadId::from_index(index)));
+        }
     }
 }
 
@@ -265,6 +269,13 @@ impl Inventory {
 }
 
 impl InventoryThread {
+    /// Its sleeps are over: whether it was told to end in one of them is known, or may be.
+    fn tell_stop(&mut self, id: ThreadId) -> Option<PossibleStop> {
+        let sleeps = std::mem::take(&mut self.sleeps);
+        self.known.stopped = self.known.stopped.or(sleeps.stopped());
+        sleeps.possible_stop(id)
+    }
+
     /// The last wait, as a read that follows may tell what it was for.
     fn follow_wait(&mut self, event: &Event) {
         match event.kind {

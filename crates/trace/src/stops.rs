@@ -183,6 +183,12 @@ impl Sleeps {
         self.finish_work();
     }
 
+    /// Its end is not in the recording.
+    pub(crate) fn cut(&mut self) {
+        self.finish_work();
+        self.joined.take_if(|joined| joined.woken.is_none());
+    }
+
     /// Of a thread that ends: the number, from 0, of the wake that ended the sleep in which it was told to.
     pub(crate) fn stopped(&self) -> Option<u64> {
         self.joined.as_ref().filter(|joined| joined.was_told())?.wake
@@ -234,6 +240,23 @@ mod tests {
         assert_eq!(stopped(6, &[]), Some(6));
         // Another part of its loop.
         assert_eq!(stopped(6, &[8]), Some(6));
+    }
+
+    #[test]
+    fn one_whose_end_came_after_the_recording_s_was_told_to_if_its_sleep_was_over() {
+        let mut sleeps = joined(6, &[8]);
+        sleeps.cut();
+        assert_eq!(sleeps.stopped(), Some(6));
+        let at = Time::from_nanoseconds;
+        let mut sleeps = Sleeps::default();
+        for time in [3, 6, 9, 12] {
+            sleeps.wait(StackId(7), at(time - 2));
+            sleeps.wake(Waker::Interrupt, at(time));
+        }
+        sleeps.wait(StackId(7), at(13));
+        sleeps.join(4, JOINER, at(14));
+        sleeps.cut();
+        assert!(sleeps.stopped().is_none() && sleeps.possible_stop(ThreadId(0)).is_none());
     }
 
     #[test]

@@ -108,11 +108,16 @@ fn a_crowded_program_is_limited_by_processors_and_then_by_its_lock() {
 fn threads_that_meet_at_barriers_are_replayed() {
     let session = Session::start();
     let recording = reproduced_or_skip!(&session, "judged_join.c");
-    // Of 399 ms create_pool is 90 and alone, partition 70 on the thread that comes last; both do exchange, one after the other.
+    // Of 399 ms create_pool is 90 and alone, partition 70 on the thread that comes last; both do exchange, one after the other. Where
+    // others have the processors for a time, all of it takes longer, and not each part by as much.
     let parts = [("self:create_pool=0", 22.6), ("self:partition=0", 17.5), ("self:exchange=0", 6.0)];
     for (change, truth) in parts {
-        let [low, _, high] = gain(&replay(&recording.path, change).unwrap());
-        assert!(low - 1.5 < truth && truth < high + 1.5, "{change}: {low} to {high} %, not {truth}");
+        let answer = replay(&recording.path, change).unwrap();
+        let longer = (answer.number("recording", "elapsed_seconds") / 0.399).max(1.0);
+        let [low, _, high] = gain(&answer);
+        let most = high + 1.5;
+        let is_gain = low - 1.5 < truth && truth < most * longer;
+        assert!(is_gain, "{change}: {low} to {high} %, not {truth}; {longer} times as long");
     }
 }
 
@@ -194,11 +199,16 @@ fn holds_become_shorter_without_the_same_work_beside_them() {
         let row = answer.rows().find(|row| row["section"] == "change").unwrap().clone();
         1e3 * row["elapsed_gain_seconds"].as_f64().unwrap()
     };
-    // 121 ms and 203 ms of 323 on two free processors; 160 ms and 320 ms where other programs leave one.
+    // 121 ms and 203 ms of 323 on two free processors; 160 ms and 320 ms where other programs leave one. Where they leave less, the holds
+    // are what the run takes: without them 3 of 7 ms of its work are left, on two processors, with half of them 5.
     let (half, all) = (milliseconds("hold:table_lock=0.5"), milliseconds("hold:table_lock=0"));
     let elapsed = recording.report("summary", "procedure").number("recording", "elapsed_seconds");
     let longer = (elapsed / 0.56).max(1.0);
-    let is_gain = (105.0..180.0 * longer).contains(&half) && (180.0..340.0 * longer).contains(&all);
+    let [most_of_half, most_of_all] = match longer > 1.0 {
+        true => [1e3 * elapsed * (1.0 - 2.5 / 4.0 + 0.08), 1e3 * elapsed * (1.0 - 1.5 / 4.0 + 0.08)],
+        false => [180.0, 340.0],
+    };
+    let is_gain = (105.0..most_of_half).contains(&half) && (180.0..most_of_all).contains(&all);
     assert!(is_gain, "{half} ms, {all} ms of {elapsed} s");
     let step = milliseconds("procedure:step=0.5");
     assert!(step > half + 20.0, "half of step is more than half of the holds: {step} ms, {half} ms");
