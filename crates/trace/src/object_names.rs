@@ -161,8 +161,11 @@ fn first_word(kind: ObjectKind) -> u64 {
     }
 }
 
+/// Part of the waits that the places of the program have at least, for them to name the object.
+const KNOWN_PLACES: f64 = 0.05;
+
 /// `mutex in Cache::get (cache.rs:88)`, by the place where it was waited for most often; of equal ones the
-/// first by name. Places in libraries stand back.
+/// first by name. Places in libraries stand back, unless nearly all waits are there: memory may have been something else before.
 fn by_site(kind: ObjectKind, sites: &FxHashMap<PlaceId, u64>, paths: &Paths) -> String {
     let text = |place: PlaceId| {
         let CodePlace { procedure, line } = paths.all_places()[place.0 as usize];
@@ -187,11 +190,18 @@ fn by_site(kind: ObjectKind, sites: &FxHashMap<PlaceId, u64>, paths: &Paths) -> 
         };
         (Rank::Program, text)
     };
-    let named = sites.iter().map(|(&place, &count)| {
+    let mut named: Vec<(Rank, Reverse<u64>, String)> = Vec::with_capacity(sites.len());
+    for (&place, &count) in sites {
         let (rank, text) = text(place);
-        (rank, Reverse(count), text)
-    });
-    named.min().map_or_else(|| what(kind).to_owned(), |(_, _, text)| text)
+        named.push((rank, Reverse(count), text));
+    }
+    let all: u64 = sites.values().sum();
+    let in_program: u64 =
+        named.iter().filter(|(rank, ..)| *rank == Rank::Program).map(|(_, Reverse(count), _)| count).sum();
+    if (in_program as f64) < KNOWN_PLACES * all as f64 {
+        named.retain(|(rank, ..)| *rank != Rank::Program);
+    }
+    named.into_iter().min().map_or_else(|| what(kind).to_owned(), |(_, _, text)| text)
 }
 
 /// How much the code at a place tells of the program, most first.
