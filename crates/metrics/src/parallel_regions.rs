@@ -14,8 +14,8 @@
 //!
 //! Regions inside of others belong to the outer ones. Time: one step per charge. Memory: per region.
 //!
-//! It cannot see how often a region was entered, nor work of tasks that threads do outside of a body: that is
-//! [`ParallelRegions::elsewhere`]. Thread pools other than OpenMP's are not known.
+//! Tasks that threads do while they wait are of the region in the same procedure of the program. It cannot see how often a region was
+//! entered, nor of which of several regions such a task is: that work is [`ParallelRegions::elsewhere`]. Thread pools other than OpenMP's are not known.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -73,8 +73,10 @@ struct RegionTimes<'a> {
     paths: &'a Paths,
     /// Places that begin regions.
     sites: BTreeSet<PlaceId>,
-    /// The place that begins the regions of a body; the first one, where there are several.
+    /// The place that begins the regions of a body, or of a task; the first one, where there are several.
     of_body: BTreeMap<ProcedureId, PlaceId>,
+    /// Procedures that the compiler made of bodies and tasks.
+    bodies: BTreeSet<ProcedureId>,
     /// Threads that the runtime created.
     team: BTreeSet<ThreadId>,
     callers: BTreeMap<(PlaceId, ThreadId), CallerTimes>,
@@ -104,6 +106,7 @@ impl<'a> RegionTimes<'a> {
             paths,
             sites: BTreeSet::new(),
             of_body: BTreeMap::new(),
+            bodies: BTreeSet::new(),
             team: BTreeSet::new(),
             callers: BTreeMap::new(),
             works: BTreeMap::new(),
@@ -119,6 +122,7 @@ impl<'a> RegionTimes<'a> {
                 RegionPart::Idle => _ = self.team.insert(charge.thread),
                 RegionPart::Call { site, .. } => _ = self.sites.insert(site),
                 RegionPart::Body { body, site, .. } => {
+                    self.bodies.insert(body);
                     if let Some(site) = site {
                         self.sites.insert(site);
                         self.of_body.entry(body).or_insert(site);
@@ -126,6 +130,24 @@ impl<'a> RegionTimes<'a> {
                 }
             }
         }
+        self.find_tasks();
+    }
+
+    /// Bodies that the thread that begins the region was not seen to enter, and tasks, are of the region in the same procedure of the
+    /// program, where that has one region.
+    fn find_tasks(&mut self) {
+        let paths = self.paths;
+        let name = |procedure: ProcedureId| written_in(&paths.procedures()[procedure.0 as usize].name);
+        let mut regions: BTreeMap<&str, Option<PlaceId>> = BTreeMap::new();
+        for &site in &self.sites {
+            let only =
+                regions.entry(name(paths.all_places()[site.0 as usize].procedure)).or_insert(Some(site));
+            *only = only.filter(|&other| other == site);
+        }
+        let tasks = self.bodies.iter().filter(|body| !self.of_body.contains_key(body));
+        let found = tasks.filter_map(|&task| Some((task, (*regions.get(name(task))?)?)));
+        let found: Vec<(ProcedureId, PlaceId)> = found.collect();
+        self.of_body.extend(found);
     }
 
     fn add(&mut self, Charge { thread, path, measures }: &Charge) {
@@ -220,6 +242,14 @@ impl<'a> RegionTimes<'a> {
     }
 }
 
+/// The procedure in which the code of a body or a task stands: `smooth._omp_fn.1`, `smooth(int) [clone ._omp_fn.0]`, `smooth.omp_outlined`,
+/// `.omp_task_entry.`.
+fn written_in(body: &str) -> &str {
+    const MARKS: [&str; 5] = [" [clone", "._omp_fn", ".omp_outlined", ".omp_task_entry", ".omp_task"];
+    let end = MARKS.iter().filter_map(|mark| body.find(mark)).min().unwrap_or(body.len());
+    &body[..end]
+}
+
 /// The time of the thread at a path, in any state but in the collector's code.
 fn present(measures: &Measures) -> u64 {
     measures.running + measures.spinning + measures.ready + measures.blocked.iter().sum::<u64>()
@@ -269,6 +299,33 @@ O = other
         assert_eq!((elsewhere, beside), (0, 0));
         assert_eq!((work, shared, runtime), (5000, 3000, 2000));
         assert_eq!(elapsed, 2000 + 2000 + 3000);
+    }
+
+    #[test]
+    fn tasks_and_bodies_that_only_others_enter_are_of_the_region_in_their_procedure() {
+        // The caller waits in the runtime, which executes a task of 2; the other thread has the body for 2, and a task for 3.
+        let (found, elsewhere, _) = regions(&format!(
+            "{PATHS}E = main > smooth:23 > gomp_team_end
+K = main > smooth:23 > gomp_team_end > smooth._omp_fn.1
+N = gomp_thread_start > smooth._omp_fn.1
+T1 MMFEKKbbbMM\nT2 _GbWWNNN___\nT1@1 -> T2 create\nT1@3 -> T2 barrier\nT2@8 -> T1 barrier"
+        ));
+        let [(23, [elapsed, 0, work, shared, _])] = found[..] else { panic!("{found:?}") };
+        assert_eq!((elsewhere, work, shared), (0, 7000, 5000));
+        assert_eq!(elapsed, 7000);
+        // Another region in the same procedure: whose task it is is not known.
+        let (found, elsewhere, _) = regions(&format!(
+            "{PATHS}J = main > smooth:40 > GOMP_parallel\nN = gomp_thread_start > smooth._omp_fn.1
+T1 MMFFJJMM\nT2 _GGNNNNG\nT1@1 -> T2 create"
+        ));
+        assert_eq!((found.len(), elsewhere), (2, 4000));
+    }
+
+    #[test]
+    fn code_is_written_in_the_procedure_before_the_compiler_s_mark() {
+        let names = ["smooth._omp_fn.1", "smooth(int) [clone ._omp_fn.0]", "smooth.omp_outlined", "smooth"];
+        assert_eq!(names.map(written_in), ["smooth", "smooth(int)", "smooth", "smooth"]);
+        assert_eq!(written_in(".omp_task_entry."), "");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //!
 //! ```text
 //!   master   main → smooth:23 → GOMP_parallel → gomp_team_end           Call, site smooth:23
+//!            main → smooth:23 → gomp_team_end → smooth._omp_fn.1        Body smooth._omp_fn.1, no site: a task
 //!            main → smooth:23 → GOMP_parallel → smooth._omp_fn.0        Body smooth._omp_fn.0, site smooth:23
 //!            main → smooth:23 → gomp_team_end                           Call at a place that begins regions
 //!            main → smooth:23                                           Outside (a wait is charged without its waiting frames)
@@ -42,7 +43,7 @@ pub enum RegionPart {
     Body {
         /// The procedure that the compiler made of the body.
         body: ProcedureId,
-        /// The place that calls; `None` on threads that the runtime created.
+        /// The place that calls; `None` on threads that the runtime created, and of tasks.
         site: Option<PlaceId>,
         /// Whether the path ends in the runtime: a barrier, a critical section.
         in_runtime: bool,
@@ -144,7 +145,10 @@ impl Walked {
             (RegionPart::Call { site, begins: true }, FrameKind::Program, _) => {
                 RegionPart::Body { body: procedure, site: Some(site), in_runtime: false }
             }
-            (RegionPart::Call { begins: false, .. }, FrameKind::Program, _) => RegionPart::Outside,
+            // A task that the thread executes while it waits.
+            (RegionPart::Call { begins: false, .. }, FrameKind::Program, _) => {
+                RegionPart::Body { body: procedure, site: None, in_runtime: false }
+            }
         };
         let is_program = kind == FrameKind::Program;
         let is_body = matches!(self.part, RegionPart::Body { .. });
@@ -243,10 +247,12 @@ mod tests {
                 "main > smooth:23 > GOMP_parallel|{LIBGOMP} > smooth._omp_fn.0 > GOMP_barrier|{LIBGOMP}"
             ),
             &format!("main > smooth:23 > omp_get_max_threads|{LIBGOMP}"),
+            &format!("main > smooth:23 > gomp_team_end|{LIBGOMP} > smooth._omp_fn.1 > exp:7"),
         ]);
         let body = "smooth._omp_fn.0 at 23";
         let runtime = "smooth._omp_fn.0 at 23, runtime";
-        assert_eq!(master, ["outside", "call at 23", "call at 23", body, runtime, "other call at 23"]);
+        let task = "smooth._omp_fn.1";
+        assert_eq!(master, ["outside", "call at 23", "call at 23", body, runtime, "other call at 23", task]);
         assert_eq!(nested, 0);
     }
 
