@@ -188,6 +188,8 @@ pub enum Waker {
     Thread(ThreadId),
     /// A device's or timer's interrupt. Nobody's work enabled the thread.
     Interrupt,
+    /// The same, and a hard interrupt: of a thread that polls descriptors, that of a timer. Packets arrive by soft ones.
+    HardInterrupt,
     /// A soft interrupt that ran on the processor of this recorded thread. The work may be this thread's
     /// (a packet it sent over loopback) or not (a packet that arrived).
     SoftInterrupt(ThreadId),
@@ -195,6 +197,14 @@ pub enum Waker {
     Outside(TextId),
     /// The collector could not tell.
     Unknown,
+}
+
+impl Waker {
+    /// Whether an interrupt woke the thread, for nobody's work.
+    #[must_use]
+    pub fn is_interrupt(self) -> bool {
+        matches!(self, Waker::Interrupt | Waker::HardInterrupt)
+    }
 }
 
 flags! {

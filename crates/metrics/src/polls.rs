@@ -11,7 +11,7 @@
 //! Constant time per item, a few words per thread.
 //!
 //! It takes less than [`LOOK`] of CPU time between two sleeps for a look; so short is the work of some, too. A wait of another kind between
-//! two sleeps ends the look.
+//! two sleeps ends the look, but for a poll: an event loop waits on for its descriptors.
 
 use longpole_event::{ThreadId, Time};
 use longpole_graph::Sweep;
@@ -69,11 +69,16 @@ impl PollSweep {
     }
 }
 
+/// Whether a thread looks what there is to do after such a wait: a sleep in a loop that looks, a round of an event loop.
+fn looks_after(cause: Cause) -> bool {
+    matches!(cause, Cause::PollingSleep | Cause::PollTimeout)
+}
+
 impl PollingThread {
     fn leave(&mut self, time: Time) {
         let length = time.since(self.since);
         match self.state {
-            State::Blocked(Cause::PollingSleep) => {
+            State::Blocked(cause) if looks_after(cause) => {
                 self.times.slept += length;
                 (self.last, self.ran) = (Some(length), 0);
             }
@@ -89,7 +94,7 @@ impl Sweep for PollSweep {
         let Some(thread) = self.0.get_mut(thread.index()) else { return };
         thread.leave(time);
         (thread.state, thread.since) = (state, time);
-        if state == State::Blocked(Cause::PollingSleep)
+        if matches!(state, State::Blocked(cause) if looks_after(cause) || cause == Cause::Poll)
             && let Some(length) = thread.last.take()
             && thread.ran < LOOK
         {

@@ -301,8 +301,8 @@ fn own_waits(analysis: &Analysis, rules: &ChangeRules<'_>, lane: usize) -> f64 {
 }
 
 /// Waits that no thread of the program ends.
-const UNEXPLAINED: [Cause; 5] =
-    [Cause::Sleep, Cause::Timer, Cause::PollingSleep, Cause::Io, Cause::PageFault];
+const UNEXPLAINED: [Cause; 6] =
+    [Cause::Sleep, Cause::Timer, Cause::PollTimeout, Cause::PollingSleep, Cause::Io, Cause::PageFault];
 
 /// What work is multiplied by, of a change alone, or behind the last of them all together.
 fn factors(

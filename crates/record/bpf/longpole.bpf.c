@@ -1392,7 +1392,7 @@ INLINE u8 waking_context(struct task_struct *current)
 			if (*check == CPU_RIGHT &&
 			    !bpf_probe_read_kernel(&value, sizeof(value), (void *)(rq + preempt_count_from_rq))) {
 				if (value & 0x00ff0000)
-					return CONTEXT_INTERRUPT;
+					return CONTEXT_HARD_INTERRUPT;
 				return value & 0x100 ? CONTEXT_SOFT_INTERRUPT : CONTEXT_TASK;
 			}
 		}
@@ -1426,7 +1426,7 @@ int sched_waking(u64 *context)
 	if (is_tracked(record.waker_tid)) {
 		record.head.flags = WAKER_TRACKED;
 		/* A soft interrupt delivers what the task sends over loopback, within its call. */
-		if (record.context != CONTEXT_INTERRUPT && current->mm) {
+		if ((record.context == CONTEXT_TASK || record.context == CONTEXT_SOFT_INTERRUPT) && current->mm) {
 			record.head.flags |= HAS_CALL;
 			size = sizeof(record);
 			record.call.key = stack_key(context, current, record.head.time, ROOM_WAKE, 0);

@@ -46,6 +46,7 @@ enum {
 	CONTEXT_TASK = 0,
 	CONTEXT_INTERRUPT = 1,
 	CONTEXT_SOFT_INTERRUPT = 2,
+	CONTEXT_HARD_INTERRUPT = 3,
 };
 
 /* Why a task left, in switch records. */

@@ -418,6 +418,7 @@ impl Assembler {
                 None => (Waker::Interrupt, None),
             },
             RawWaker::Interrupt => (Waker::Interrupt, None),
+            RawWaker::HardInterrupt => (Waker::HardInterrupt, None),
             RawWaker::Unknown => (Waker::Unknown, None),
         };
         let stack = match pid {

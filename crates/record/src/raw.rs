@@ -355,8 +355,10 @@ pub enum RawScope {
 pub enum RawWaker {
     /// A task; whether it is a recorded one the assembler finds out.
     Task(KernelTask, String),
-    /// A hard interrupt.
+    /// An interrupt: nobody's work.
     Interrupt,
+    /// The same, and a hard interrupt.
+    HardInterrupt,
     /// A soft interrupt on this task's processor time.
     SoftInterrupt(KernelTask),
     /// Not known.

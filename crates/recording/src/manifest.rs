@@ -17,8 +17,8 @@ use crate::id::RecordingId;
 /// 10: functions of Python ([`longpole_event::ModuleKind::Python`]); clocks in pieces and their readings
 /// ([`MachineDescription::clock_pieces`]), where clocks of older recordings are one line. 11: where threads may run
 /// ([`longpole_event::EventKind::Allowed`]), cache lines that threads share ([`MachineDescription::shared_lines`]), calls of MPI that were
-/// lost ([`longpole_event::LossKind::Communications`]).
-pub const FORMAT_VERSION: u32 = 11;
+/// lost ([`longpole_event::LossKind::Communications`]). 12: hard interrupts ([`longpole_event::Waker::HardInterrupt`]).
+pub const FORMAT_VERSION: u32 = 12;
 
 /// The manifest of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

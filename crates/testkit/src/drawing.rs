@@ -27,7 +27,7 @@
 //! | `_` | not there: not yet created, or ended (as after the end of its row) |
 //! | `.` | blocked, cause unknown |
 //! | `l c b j w s` | blocked for a lock, a condition, a barrier, a join, a child process, a semaphore |
-//! | `m p k t o` | … a message, a pipe, a socket, a terminal, poll |
+//! | `m p k t o e` | … a message, a pipe, a socket, a terminal, poll, a timer of a poll |
 //! | `: f z` | … io, a page fault, sleep |
 //! | `i q x u` | … a signal, a request, being unparked, a futex of unknown use |
 //! | `0`…`9` | … the object that the digit stands for |
@@ -136,6 +136,7 @@ pub(crate) fn state_of(character: char) -> Option<State> {
         'k' => State::Blocked(Cause::Socket),
         't' => State::Blocked(Cause::Terminal),
         'o' => State::Blocked(Cause::Poll),
+        'e' => State::Blocked(Cause::PollTimeout),
         ':' => State::Blocked(Cause::Io),
         'f' => State::Blocked(Cause::PageFault),
         'z' => State::Blocked(Cause::Sleep),

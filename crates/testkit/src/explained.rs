@@ -95,6 +95,7 @@ fn explain(
             | Cause::Request
             | Cause::Sleep
             | Cause::Timer
+            | Cause::PollTimeout
             | Cause::PollingSleep
             | Cause::Stopped,
         ) => {

@@ -198,7 +198,12 @@ impl<'a> MachineLogWriter<'a> {
                 self.write_name(thread, column)?;
             }
             State::Blocked(_) if !woken && after != State::Absent => {
-                let kind = EventKind::Wake { waker: Waker::Interrupt, call: None, stack: None };
+                // A hard interrupt tells the timers of a poll from its descriptors.
+                let waker = match before {
+                    State::Blocked(Cause::PollTimeout) => Waker::HardInterrupt,
+                    _ => Waker::Interrupt,
+                };
+                let kind = EventKind::Wake { waker, call: None, stack: None };
                 self.event(thread, column, kind)?;
             }
             _ => {}
@@ -374,7 +379,7 @@ fn evidence_of(cause: Cause, address: u64) -> (Option<CallDefinition>, Option<(&
         Cause::Pipe => (read(FileKind::Pipe), None),
         Cause::Socket => (call(45), None),
         Cause::Terminal => (read(FileKind::Character), None),
-        Cause::Poll => (call(232), None),
+        Cause::Poll | Cause::PollTimeout => (call(232), None),
         Cause::PageFault => (call(-1), None),
         Cause::Sleep => (call(35), None),
         Cause::Timer => (read(FileKind::Timer), None),

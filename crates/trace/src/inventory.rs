@@ -293,6 +293,9 @@ impl InventoryThread {
                 self.sleeps.wake(waker, event.time);
                 let wake = self.wakes;
                 self.wakes += 1;
+                if waker == Waker::HardInterrupt {
+                    self.known.timer_wakes.push(wake);
+                }
                 if let Some(begin) = self.blocked.take() {
                     self.waited = Some(ReadWait { wake, begin, end: event.time });
                 } else {

@@ -96,6 +96,8 @@ causes! {
     Terminal => "terminal",
     /// Any of several descriptors: poll, select, epoll.
     Poll => "poll",
+    /// The same, and none became ready before the time that the thread would wait at most, or a timer did: an event loop's timers, as a rule.
+    PollTimeout => "poll timeout",
     /// A page of memory that had to be read or made.
     PageFault => "page fault",
     /// A time set by the program itself.
@@ -146,6 +148,7 @@ impl Cause {
                 | Cause::PageFault
                 | Cause::Sleep
                 | Cause::Timer
+                | Cause::PollTimeout
                 | Cause::PollingSleep
                 | Cause::Signal
                 | Cause::Stopped

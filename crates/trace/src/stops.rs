@@ -125,7 +125,7 @@ impl Sleeps {
             // Its end was not its next act.
             self.joined.take_if(|joined| joined.wake.is_none());
         }
-        let Some((place, since)) = self.waits_at.take().filter(|_| waker == Waker::Interrupt) else { return };
+        let Some((place, since)) = self.waits_at.take().filter(|_| waker.is_interrupt()) else { return };
         if let Some(joined) = &mut self.joined {
             joined.woken.get_or_insert(time);
             if joined.later.contains(&place) {

@@ -48,7 +48,7 @@ pub(crate) fn subject(cause: Cause, call: Option<&CallDefinition>, hints: StackH
         Cause::Pipe => of(ObjectKind::Pipe, file(call)),
         Cause::Socket => of(ObjectKind::Socket, file(call)),
         Cause::Terminal => of(ObjectKind::Terminal, SubjectIdentity::Place),
-        Cause::Poll => of(ObjectKind::Poll, SubjectIdentity::Place),
+        Cause::Poll | Cause::PollTimeout => of(ObjectKind::Poll, SubjectIdentity::Place),
         Cause::Io => Some(file(call))
             .filter(|&which| which != SubjectIdentity::Place)
             .and_then(|which| of(ObjectKind::File, which)),

@@ -81,6 +81,8 @@ pub(crate) struct Foreknowledge {
     pub(crate) stopped: Option<u64>,
     /// The numbers of wakes that came while it was being switched off its processor to wait, in their order.
     pub(crate) early_wakes: Vec<u64>,
+    /// The numbers of wakes by which a timer may have ended its wait, in their order.
+    pub(crate) timer_wakes: Vec<u64>,
     /// Intervals in which it is on a processor only to wait, in time order.
     pub(crate) spins: Vec<(Time, Time)>,
 }
@@ -402,7 +404,7 @@ impl<'a> Transitions<'a> {
             (None, None) => self.wait_somewhere(thread, time, observer),
             _ => self.observe(thread, time, (stack, StackReason::Acting), observer),
         };
-        let cause = cause(blocking, call, hints);
+        let cause = self.timed(thread, cause(blocking, call, hints));
         let wait = subject(cause, call, hints).map(|subject| self.wait(thread, time, subject));
         self.await_object(thread, time, (cause, wait, Some(path)), observer);
         let told = wait.filter(|wait| wait.is_told).map(|wait| wait.kind.cause());

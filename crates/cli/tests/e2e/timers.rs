@@ -192,6 +192,44 @@ fn a_wait_that_only_its_time_limit_ends_is_to_be_signalled() {
     assert!(most > 0.9 * truth && truth > 0.1, "at most {most} s; in truth {truth}");
 }
 
+/// Node.js, asyncio and tokio sleep by the time limit of their poll: that is no wait for a descriptor.
+#[test]
+fn timers_of_an_event_loop_are_sleeps_and_not_waits_for_descriptors() {
+    let session = Session::start();
+    let program = session.build("event_timers.c", &[]).unwrap();
+    let without = session.least_seconds(&program, &["never"]);
+    for collector in [Collector::Bpf, Collector::Perf] {
+        let Ok(()) = collector.permitted() else { continue };
+        // How long the loop waits for its timers and for descriptors, and the most that its waits are said to gain.
+        let waited = |mode: &str| {
+            let make = || session.record(collector, &[program.as_os_str(), mode.as_ref()]);
+            let recording = Recording::made_whole(make).unwrap();
+            let of_cause =
+                |cause| recording.waits().seconds(|wait| wait.cause == cause && wait.is_in("wait_for_event"));
+            let summary = recording.report("summary", "procedure");
+            let row = summary.all_changes().find(|row| is_about(row, "poll timeout in `wait_for_event`"));
+            let most = row.and_then(|row| row["gain_high_seconds"].as_f64());
+            (of_cause(Cause::PollTimeout), of_cause(Cause::Poll), most)
+        };
+        for mode in ["epoll", "select", "timer"] {
+            let (timers, descriptors, most) = waited(mode);
+            let found = format!("{}, {mode}: {timers} s, {descriptors} s, {most:?}", collector.name());
+            // Of a wake that was not recorded nothing tells that a timer was it; those of idle processors are not always for `perf`.
+            assert!(timers + descriptors > 0.39, "{found}");
+            if collector == Collector::Perf && descriptors > 0.0 {
+                continue;
+            }
+            assert!(descriptors < 0.11, "{found}");
+            let truth = session.least_seconds(&program, &[mode]) - without;
+            assert!(most.is_some_and(|most| most > 0.9 * truth && truth > 0.3), "{found}; {truth} s");
+        }
+        let (timers, descriptors, most) = waited("peer");
+        assert!(timers < 0.01 && descriptors > 0.05, "{timers} s, {descriptors} s, {most:?}");
+        let (timers, descriptors, most) = waited("look");
+        assert!(timers + descriptors > 0.39 && most.is_none_or(|most| most < 0.1), "{timers} s, {most:?}");
+    }
+}
+
 /// How often the background thread sleeps follows from how long the others work; they wait for its lock, and not for its pauses.
 #[test]
 fn a_thread_that_is_told_to_stop_holds_nobody_up_but_by_its_lock() {

@@ -99,6 +99,11 @@ fn version_11() {
 }
 
 #[test]
+fn version_12() {
+    assert_answer(12);
+}
+
+#[test]
 fn the_version_that_is_written_has_its_recording() {
     let (_place, path) = recording(&longpole_recording::FORMAT_VERSION.to_string());
     assert!(path.join("recording.json").is_file());

@@ -461,7 +461,7 @@ impl Form<SeriesNode> for Plain {
 }
 
 impl Form<Waker> for Plain {
-    const TEXT: &'static str = "flags 0: `Unknown`, 1: `Thread`, 2: `Interrupt`, 3: `SoftInterrupt`, 4: `Outside`; `ThreadId` or `TextId`, or 0";
+    const TEXT: &'static str = "flags 0: `Unknown`, 1: `Thread`, 2: `Interrupt`, 3: `SoftInterrupt`, 4: `Outside`, 5: `HardInterrupt`; `ThreadId` or `TextId`, or 0";
 
     #[inline]
     fn flags(value: &Waker) -> u8 {
@@ -471,13 +471,14 @@ impl Form<Waker> for Plain {
             Waker::Interrupt => 2,
             Waker::SoftInterrupt(_) => 3,
             Waker::Outside(_) => 4,
+            Waker::HardInterrupt => 5,
         }
     }
 
     #[inline]
     fn write(value: &Waker, out: &mut Encoder) {
         let id = match value {
-            Waker::Unknown | Waker::Interrupt => 0,
+            Waker::Unknown | Waker::Interrupt | Waker::HardInterrupt => 0,
             Waker::Thread(id) | Waker::SoftInterrupt(id) => id.0,
             Waker::Outside(id) => id.0,
         };
@@ -493,6 +494,7 @@ impl Form<Waker> for Plain {
             2 => Waker::Interrupt,
             3 => Waker::SoftInterrupt(ThreadId(id)),
             4 => Waker::Outside(TextId(id)),
+            5 => Waker::HardInterrupt,
             _ => return Err(bytes.invalid("waker")),
         })
     }
@@ -502,7 +504,7 @@ impl Form<Waker> for Plain {
         let is_known = match value {
             Waker::Thread(id) | Waker::SoftInterrupt(id) => Plain::renumber(id, numbers),
             Waker::Outside(name) => Plain::renumber(name, numbers),
-            Waker::Interrupt | Waker::Unknown => true,
+            Waker::Interrupt | Waker::HardInterrupt | Waker::Unknown => true,
         };
         if !is_known {
             *value = Waker::Unknown;
@@ -515,6 +517,7 @@ impl Form<Waker> for Plain {
             Waker::Unknown,
             Waker::Thread(ThreadId(1)),
             Waker::Interrupt,
+            Waker::HardInterrupt,
             Waker::SoftInterrupt(ThreadId(300)),
             Waker::Outside(TextId(1)),
         ]

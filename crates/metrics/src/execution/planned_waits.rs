@@ -13,11 +13,13 @@ impl Compiler<'_> {
         let planned = &mut self.threads[thread.index()];
         let path = planned.path;
         let (spun, mut away) = (std::mem::take(&mut planned.spun), std::mem::take(&mut planned.away));
-        if self.has_goroutines && matches!(planned.state, State::Blocked(Cause::Park | Cause::Poll)) {
+        if self.has_goroutines
+            && matches!(planned.state, State::Blocked(Cause::Park | Cause::Poll | Cause::PollTimeout))
+        {
             // A thread without a goroutine holds up none while others run them.
             let blocked = away;
             away = away.min(self.idle - planned.idle_before);
-            if planned.state == State::Blocked(Cause::Poll)
+            if matches!(planned.state, State::Blocked(Cause::Poll | Cause::PollTimeout))
                 && let Some(idle) = SleepTime::new(away)
             {
                 // A thread that waits for the next timer of all goroutines: whether that is at a moment or after a time is not known.
@@ -47,9 +49,10 @@ impl Compiler<'_> {
             _ if self.ends.is_told(thread) => PlanStep::Away { time: away, io: false, request: None },
             // Work before it that gets shorter makes the wait longer.
             (State::Blocked(Cause::Timer), _) => PlanStep::Until { moment },
-            (State::Blocked(Cause::Poll | Cause::Sleep | Cause::PollingSleep), Some(time)) => {
-                PlanStep::Sleep { time, moment }
-            }
+            (
+                State::Blocked(Cause::Poll | Cause::PollTimeout | Cause::Sleep | Cause::PollingSleep),
+                Some(time),
+            ) => PlanStep::Sleep { time, moment },
             (State::Blocked(cause), Some(time)) if self.time_limits.can_end(cause) => {
                 self.time_limits.end(thread, ended_at);
                 self.watcher.end_wait(thread, true);
@@ -60,7 +63,7 @@ impl Compiler<'_> {
             }
             _ => PlanStep::Away { time: away, io: false, request },
         };
-        if matches!(planned.state, State::Blocked(Cause::Poll | Cause::PollingSleep)) {
+        if matches!(planned.state, State::Blocked(Cause::Poll | Cause::PollTimeout | Cause::PollingSleep)) {
             // It ended at a moment (a timer that ticks, a client that sends) or after a time (a time-out): which is not known. Nor is
             // what a loop looks for between its sleeps.
             self.plan.unexplained += away;

@@ -268,6 +268,14 @@ pub(super) const METRICS: &[MetricDefinition] = &[
         source: "§1, §2",
     },
     MetricDefinition {
+        name: "blocked_poll_timeout_seconds",
+        title: "Blocked: poll timeout",
+        unit: MetricUnit::Seconds,
+        group: MetricGroup::Profile,
+        explanation: "Time blocked for descriptors of which none was ready in time, or for a timer among them (event loops).",
+        source: "§1, §2",
+    },
+    MetricDefinition {
         name: "blocked_page_fault_seconds",
         title: "Blocked: page fault",
         unit: MetricUnit::Seconds,

@@ -75,6 +75,7 @@ fn is_alone(cause: Cause) -> bool {
             | Cause::Request
             | Cause::Sleep
             | Cause::Timer
+            | Cause::PollTimeout
             | Cause::PollingSleep
             | Cause::Stopped
     )

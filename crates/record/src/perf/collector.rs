@@ -289,7 +289,7 @@ mod tests {
                 if task.pid == pid && stack.registers.is_some() && !stack.memory.is_empty() && !stack.kernel.is_empty())
         });
         assert!(blocked);
-        let woken = |event: &&RawEvent| matches!(&event.kind, RawKind::Wake { wakee, waker: RawWaker::Interrupt, .. } if wakee.pid == pid);
+        let woken = |event: &&RawEvent| matches!(&event.kind, RawKind::Wake { wakee, waker: RawWaker::Interrupt | RawWaker::HardInterrupt, .. } if wakee.pid == pid);
         assert!(events.iter().filter(woken).count() >= 1);
     }
 

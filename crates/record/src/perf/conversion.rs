@@ -339,13 +339,14 @@ impl Conversion {
             switches.wake(wakee.tid);
         }
         let waker = match wake.context {
-            WakeContext::Interrupt => RawWaker::Interrupt,
+            WakeContext::HardInterrupt => RawWaker::HardInterrupt,
             // Nothing but interrupts wakes a thread while the processor is idle.
             _ if current.tid == 0 => RawWaker::Interrupt,
             WakeContext::SoftInterrupt => RawWaker::SoftInterrupt(current),
             WakeContext::Task => RawWaker::Task(current, self.threads.name(current.tid).to_owned()),
         };
-        let is_of_program = waker != RawWaker::Interrupt && self.threads.recorded(current.tid).is_some();
+        let is_interrupt = matches!(waker, RawWaker::Interrupt | RawWaker::HardInterrupt);
+        let is_of_program = !is_interrupt && self.threads.recorded(current.tid).is_some();
         let stack = if is_of_program { self.repeated(current.pid, sample) } else { RawStack::None };
         self.push(here, current.tid, RawKind::Wake { wakee, waker, call: None, stack });
         Some(())

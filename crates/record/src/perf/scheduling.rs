@@ -84,7 +84,7 @@ pub enum WakeContext {
     /// In a soft interrupt that ran on the current thread's time.
     SoftInterrupt,
     /// In a hard interrupt.
-    Interrupt,
+    HardInterrupt,
 }
 
 /// One `sched:sched_waking`.
@@ -108,7 +108,7 @@ impl Waking {
     pub fn read(&self, raw: &[u8]) -> Option<SchedWaking> {
         let flags = self.flags.and_then(|field| field.value(raw)).unwrap_or(0);
         let context = if flags & (FLAG_HARD_INTERRUPT | FLAG_NON_MASKABLE) != 0 {
-            WakeContext::Interrupt
+            WakeContext::HardInterrupt
         } else if flags & FLAG_SOFT_INTERRUPT != 0 {
             WakeContext::SoftInterrupt
         } else {
@@ -192,7 +192,7 @@ mod tests {
         let context = |flags| waking.read(&[flags, 0, 0, 0, 5, 0, 0, 0]).unwrap().context;
         assert_eq!(context(0x01), WakeContext::Task);
         assert_eq!(context(0x11), WakeContext::SoftInterrupt);
-        assert_eq!(context(0x19), WakeContext::Interrupt);
-        assert_eq!(context(0x40), WakeContext::Interrupt);
+        assert_eq!(context(0x19), WakeContext::HardInterrupt);
+        assert_eq!(context(0x40), WakeContext::HardInterrupt);
     }
 }

@@ -107,6 +107,7 @@ pub(crate) fn waiting_for(cause: Cause) -> &'static str {
         Cause::Socket => "waiting for a socket",
         Cause::Terminal => "waiting for the terminal",
         Cause::Poll => "waiting for descriptors (poll)",
+        Cause::PollTimeout => "waiting for a timer (poll)",
         Cause::PageFault => "waiting for a page of memory",
         Cause::Sleep => "sleeping",
         Cause::Timer => "waiting for a timer",

@@ -60,6 +60,14 @@ impl Transitions<'_> {
         self.end_wait(thread, time, WaitEnd { wake, waker, call, stack, time }, observer);
     }
 
+    /// The cause of a wait that the thread begins now; a timer may be what ends it.
+    pub(super) fn timed(&self, thread: ThreadId, cause: Cause) -> Cause {
+        let live = &self.threads[thread.index()];
+        let wake = live.woken_early.map_or(live.wakes, |end| end.wake);
+        let by_timer = || self.sources.known[thread.index()].timer_wakes.binary_search(&wake).is_ok();
+        if cause == Cause::Poll && by_timer() { Cause::PollTimeout } else { cause }
+    }
+
     /// The thread is off its processor. It may have been woken already.
     pub(super) fn wake_early(&mut self, thread: ThreadId, time: Time, observer: &mut impl Observer) {
         if let Some(end) = self.threads[thread.index()].woken_early.take() {
@@ -86,7 +94,7 @@ impl Transitions<'_> {
         match (source, waker) {
             (Some(source), _) => self.depend((thread, cause), time, (source, end), observer),
             (None, _) if carried.is_some() => self.depend_elsewhere(thread, time, carried, observer),
-            (None, Waker::Interrupt | Waker::SoftInterrupt(_)) => {
+            (None, Waker::Interrupt | Waker::HardInterrupt | Waker::SoftInterrupt(_)) => {
                 observer.count(ReplayAnomaly::InterruptWake);
                 self.find_stop(thread, time, wake, observer);
             }

@@ -7,7 +7,7 @@
 use longpole_trace::Cause;
 
 use super::services::services;
-use super::sleep::waiting_answer;
+use super::sleep::{is_event_loop, waiting_answer};
 use super::time_limits::is_ended_by_limit;
 use crate::findings::facts::is_device;
 use crate::findings::finding::{Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit};
@@ -28,7 +28,8 @@ pub(crate) static KIND: FindingKind = FindingKind {
 fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     let facts = &basis.facts;
     let is_idle = facts.of_run(facts.idle) >= IDLE;
-    let is_outside = |cause: Cause| match cause {
+    let is_outside = |wait: &PlacedWait| match wait.cause {
+        Cause::PollTimeout => is_event_loop(basis, wait),
         Cause::Sleep | Cause::Timer | Cause::PollingSleep | Cause::Request => false,
         cause if is_device(cause) => false,
         Cause::Terminal | Cause::Signal | Cause::Stopped | Cause::Poll | Cause::Socket => true,
@@ -36,7 +37,7 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
         _ => is_idle,
     };
     let is_outside = |wait: &&PlacedWait| {
-        is_outside(wait.cause) && !is_ended_by_limit(basis, wait) && services(basis.input, wait).is_empty()
+        is_outside(wait) && !is_ended_by_limit(basis, wait) && services(basis.input, wait).is_empty()
     };
     let waits = facts.path_waits.iter().filter(is_outside);
     let found = waits.filter_map(|wait| {

@@ -15,8 +15,8 @@ use crate::findings::threshold::{IDLE, OTHER_WAITS};
 
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
-    what: "sleep, a timer",
-    when: "it is on the elapsed-weighted critical path: up to its time on it, to the elapsed time less the critical path, to what the CPUs leave, and to the time in which fewer threads could run than there are CPUs; sleeps until a thread looks again are ranked by those after which it did not sleep again",
+    what: "sleep, a timer, also one of an event loop",
+    when: "it is on the elapsed-weighted critical path: up to its time on it, to the elapsed time less the critical path, to what the CPUs leave, and to the time in which fewer threads could run than there are CPUs, or none ran; sleeps until a thread looks again are ranked by those after which it did not sleep again, and gain no more than those in an event loop",
     advice: "*wait for the event* instead",
     find,
     answer: waiting_answer,
@@ -27,14 +27,16 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     let waits = facts
         .path_waits
         .iter()
-        .filter(|wait| matches!(wait.cause, Cause::Sleep | Cause::Timer | Cause::PollingSleep))
-        .filter(|wait| !is_of_runtime(basis, wait));
+        .filter(|wait| {
+            matches!(wait.cause, Cause::Sleep | Cause::Timer | Cause::PollTimeout | Cause::PollingSleep)
+        })
+        .filter(|wait| !is_of_runtime(basis, wait) && !is_event_loop(basis, wait));
     // A thread may sleep while others compute what it waits for, and look too late: that has to be computed all the same.
     let waited = facts.elapsed.saturating_sub(facts.path);
     let found = waits.filter_map(|wait| {
         let last = last_sleeps(basis, wait);
-        let gain =
-            GainRange::up_to(wait.time.min(waited) as f64, &basis.bounds).of_shorter_waits(&basis.bounds);
+        let most = if wait.cause == Cause::PollTimeout { last } else { wait.time };
+        let gain = GainRange::up_to(most.min(waited) as f64, &basis.bounds).of_shorter_waits(&basis.bounds);
         let mut found = Finding::advised_wait(basis, (&KIND, Limit::Idle), wait, (Advice::AwaitEvent, gain))?;
         let again = sentence!["after ", TimeInWords(wait.time - last), " of that it slept again"];
         found.evidence.extend((2 * last < wait.time).then_some(again));
@@ -50,15 +52,20 @@ fn is_of_runtime(basis: &FindingBasis<'_, '_>, wait: &PlacedWait) -> bool {
     wait.place.is_some_and(|id| basis.input.paths.procedure_named_by(id).name == "runtime.sysmon")
 }
 
-/// The part of this wait in polling sleeps after which the thread did not sleep again; of other sleeps all of it.
+/// Whether an event loop waits so that mostly has nothing to do but look again: nobody waits for that.
+pub(super) fn is_event_loop(basis: &FindingBasis<'_, '_>, wait: &PlacedWait) -> bool {
+    wait.cause == Cause::PollTimeout && 2 * last_sleeps(basis, wait) < wait.time
+}
+
+/// The part of this wait in polling sleeps, or timers of an event loop, after which the thread did not sleep again; of other sleeps all of it.
 fn last_sleeps(basis: &FindingBasis<'_, '_>, wait: &PlacedWait) -> u64 {
-    if wait.cause != Cause::PollingSleep {
+    if !matches!(wait.cause, Cause::PollTimeout | Cause::PollingSleep) {
         return wait.time;
     }
     let input = basis.input;
     let (mut all, mut last) = (0.0, 0.0);
     for charge in &input.analysis.charges {
-        let slept = charge.measures.blocked.get(Cause::PollingSleep.index()).copied().unwrap_or(0) as f64;
+        let slept = charge.measures.blocked_for(wait.cause) as f64;
         let place = input.paths.innermost(charge.path).map(|place| place.procedure);
         if slept > 0.0 && place == wait.place {
             let polled = input.analysis.polls.get(charge.thread.index()).copied().unwrap_or_default();
