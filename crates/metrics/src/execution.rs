@@ -29,6 +29,7 @@ mod planned_waits;
 mod polls;
 mod pools;
 mod possible_stops;
+mod presence;
 mod prospects;
 mod queues;
 mod replayer;

@@ -51,7 +51,7 @@ stored! {
     Executions { error, unexplained, may_be_stopped, gains, replayed }
     ReplayedChanges { refusal, gains }
     ReplayedChange { free, spread }
-    ExecutedGain { free, spread, evened, least }
+    ExecutedGain { free, spread, evened, present, least }
     LeastGain { free, spread }
     ProcessorTime { machine, processor, useful, spinning, overhead, ready, waiting, serial, unexplained }
     Waits { classes, steps, lines, cut, merged }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use longpole_event::{ProcessId, ThreadId};
 use longpole_trace::{ObjectId, PathId, ProcedureId, Timelines};
 
+use super::presence::PresenceSweep;
 use super::{ExecutedSpinEnds, ExecutionPlan, PlaceFactors};
 use crate::analysis::{Analysis, Node};
 use crate::lookahead::LaneLookahead;
@@ -57,6 +58,8 @@ pub struct ExecutedGain {
     /// With its own work made free, where threads that share work by a queue which the recording does not show share what is left of it; 0
     /// without such threads.
     pub evened: f64,
+    /// How long any thread that does its work could run: no more is gained without it. `None` for objects.
+    pub present: Option<u64>,
     /// The least of both where busy-waits of unknown end become longer: what they wait for comes no earlier; and where threads that may have
     /// been told to end were not.
     pub least: LeastGain,
@@ -101,6 +104,10 @@ pub(crate) fn executions<T: Timelines>(
         let done = running.into_iter().map(|worker| worker.join());
         done.flat_map(|gains| gains.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
     });
+    let mut gains: BTreeMap<Node, ExecutedGain> = gains;
+    for (node, time) in presences(timelines, analysis, &own, nodes)? {
+        gains.entry(node).and_modify(|gain| gain.present = Some(time));
+    }
     let unexplained = plan.unexplained as f64 / (plan.elapsed as f64).max(1.0);
     Ok(Some(Executions {
         error: plan.error(),
@@ -160,6 +167,29 @@ impl OwnWork {
     }
 }
 
+/// How long any thread that does a node's work could run.
+fn presences<T: Timelines>(
+    timelines: &T,
+    analysis: &Analysis,
+    own: &OwnWork,
+    nodes: &[(Node, Vec<ObjectId>)],
+) -> Result<Vec<(Node, u64)>, T::Error> {
+    let workers: Vec<Node> =
+        nodes.iter().filter(|(_, objects)| objects.is_empty()).map(|&(node, _)| node).collect();
+    let mut things = vec![Vec::new(); own.processes.len()];
+    for charge in analysis.charges.iter().filter(|charge| charge.measures.running > 0) {
+        let of_thread: &mut Vec<usize> = &mut things[charge.thread.index()];
+        for (index, &node) in workers.iter().enumerate() {
+            if own.is_of(node, charge.thread, charge.path) && !of_thread.contains(&index) {
+                of_thread.push(index);
+            }
+        }
+    }
+    let mut sweep = PresenceSweep::new(things, workers.len());
+    longpole_graph::sweep(timelines, false, &mut sweep)?;
+    Ok(workers.into_iter().zip(sweep.into_times()).collect())
+}
+
 fn gain(plan: &ExecutionPlan, own: &OwnWork, node: Node, objects: &[ObjectId]) -> ExecutedGain {
     let factors = |factor: f64| {
         let work = move |thread: ThreadId, path: PathId| {
@@ -184,5 +214,6 @@ fn gain(plan: &ExecutionPlan, own: &OwnWork, node: Node, objects: &[ObjectId]) -
     let (stopped_free, stopped_spread) =
         plan.stopped.as_ref().map_or((free, spread), |plan| both(plan, None));
     let evened = plan.evened_gain(&factors(0.0)).unwrap_or(0.0);
-    ExecutedGain { free: free.max(stopped_free), spread: spread.max(stopped_spread), evened, least }
+    let (free, spread) = (free.max(stopped_free), spread.max(stopped_spread));
+    ExecutedGain { free, spread, evened, present: None, least }
 }

@@ -64,7 +64,7 @@ pub(crate) struct RunFacts {
     /// Share of the run in which as many threads could run as there are processors, and none of these was idle as far as that is
     /// known.
     pub crowded_percent: f64,
-    /// Share of the run in which a processor had room, at most.
+    /// Share of the run in which a processor had room for work of the program, at most.
     pub room_percent: f64,
     /// Threads that used any CPU time worth naming (0.5 % of all).
     pub workers: usize,
@@ -131,6 +131,10 @@ impl RunFacts {
             elapsed: analysis.elapsed,
             cpus,
             quota: input.program.quota(),
+        // Where none of them ran, other programs had the processors: how many could run then is no work that has to be done.
+        let idle_time = analysis.busy.first().copied().unwrap_or(0);
+        let on_cpu =
+            (100.0 - percent(idle_time.saturating_sub(spinning) as f64, analysis.elapsed as f64)).max(0.0);
             cpu,
             spinning,
             polling: spins[0].values().sum::<u64>().min(spinning),
@@ -148,7 +152,7 @@ impl RunFacts {
             serial_percent: percent(serial as f64, analysis.elapsed as f64),
             starved_percent: starved_percent(input),
             crowded_percent: crowded,
-            room_percent: idle.iter().sum::<f64>().clamp(100.0 - crowded, 100.0),
+            room_percent: idle.iter().sum::<f64>().clamp(100.0 - crowded.min(on_cpu), 100.0),
             workers: balance.workers,
             imbalance: 100.0 * balance.imbalance(),
             variation: 100.0 * balance.variation,

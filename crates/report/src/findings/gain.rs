@@ -46,6 +46,12 @@ pub(super) fn replayed(input: &ReportTables<'_>, node: Node) -> Option<ReplayedC
     input.details.executions.as_ref()?.replayed.as_ref()?.gains.get(&node).copied()
 }
 
+/// By how much the critical path is shorter without the thing, nanoseconds.
+pub(super) fn zeroed(input: &ReportTables<'_>, node: Node) -> Option<f64> {
+    let gains = &input.details.prospects.as_ref()?.gains;
+    gains.iter().find(|gain| gain.node == node).map(|gain| gain.zeroing)
+}
+
 /// How sure executions of this run are.
 pub(super) fn executed_run(input: &ReportTables<'_>) -> Option<ExecutedChange> {
     let executions = input.details.executions.as_ref()?;
@@ -96,6 +102,12 @@ impl GainRange {
         GainRange { low: 0.0, high: high.min(bounds.elapsed).max(0.0) }
     }
 
+    /// No more than this.
+    pub(super) fn at_most(self, most: f64) -> GainRange {
+        let high = self.high.min(most.max(0.0));
+        GainRange { low: self.low.min(high), high }
+    }
+
     /// Of a change that leaves all work to be done, by the processors that there are.
     pub(super) fn with_all_work(self, bounds: &GainBounds) -> GainRange {
         self.with_work_less(0.0, bounds)
@@ -103,15 +115,12 @@ impl GainRange {
 
     /// Of waits that end earlier, with all work to be done: no more than the time in which a processor had room for it.
     pub(super) fn of_shorter_waits(self, bounds: &GainBounds) -> GainRange {
-        let GainRange { low, high } = self.with_all_work(bounds);
-        let high = high.min(bounds.with_room);
-        GainRange { low: low.min(high), high }
+        self.with_all_work(bounds).at_most(bounds.with_room)
     }
 
     /// Of a change that leaves all work to be done but this much, nanoseconds of CPU time.
     pub(super) fn with_work_less(self, less: f64, bounds: &GainBounds) -> GainRange {
-        let high = self.high.min(bounds.without(less));
-        GainRange { low: self.low.min(high), high }
+        self.at_most(bounds.without(less))
     }
 
     /// The middle, nanoseconds: what changes are ranked by.
@@ -154,6 +163,8 @@ fn between(low: &str, high: &str) -> String {
 pub(crate) struct GainBounds {
     /// Length of the run, nanoseconds.
     pub elapsed: f64,
+    /// The critical path's CPU time.
+    path: f64,
     /// Useful CPU time.
     cpu: f64,
     processors: f64,
@@ -173,6 +184,7 @@ impl GainBounds {
         let elapsed = facts.elapsed as f64;
         GainBounds {
             elapsed,
+            path: facts.path as f64,
             cpu: facts.cpu as f64,
             with_room: if facts.pinned.is_empty() { elapsed * facts.room_percent / 100.0 } else { elapsed },
             processors: if facts.cpus == 0 { f64::INFINITY } else { f64::from(facts.cpus) },
@@ -186,6 +198,11 @@ impl GainBounds {
     /// processors that there are.
     pub(super) fn without(&self, less: f64) -> f64 {
         (self.elapsed - (self.cpu - less).max(0.0) / self.processors).max(0.0)
+    }
+
+    /// What is gained at most when the critical path becomes `less` shorter: the rest of it takes its CPU time.
+    pub(super) fn with_path_less(&self, less: f64) -> f64 {
+        (self.elapsed - (self.path - less).max(0.0)).max(0.0)
     }
 
     /// What is gained at most when `work` that runs alone is divided among the processors that there are.
@@ -212,6 +229,7 @@ mod tests {
 
     const BOUNDS: GainBounds = GainBounds {
         elapsed: 10e9,
+        path: 7e9,
         cpu: 12e9,
         processors: 2.0,
         with_room: 10e9,
@@ -243,6 +261,13 @@ mod tests {
         let crowded = GainBounds { with_room: 1e9, ..BOUNDS };
         assert_eq!(range.of_shorter_waits(&crowded), GainRange { low: 1e9, high: 1e9 });
         assert_eq!(range.with_work_less(4e9, &BOUNDS), GainRange { low: 5e9, high: 6e9 });
+    }
+
+    #[test]
+    fn what_is_left_of_the_critical_path_takes_its_time() {
+        assert_eq!(BOUNDS.with_path_less(0.0), 3e9);
+        assert_eq!(BOUNDS.with_path_less(2e9), 5e9);
+        assert_eq!(BOUNDS.with_path_less(9e9), 10e9);
     }
 
     #[test]

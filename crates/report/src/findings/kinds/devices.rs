@@ -12,7 +12,7 @@ use crate::name;
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "io, page faults",
-    when: "they are on the elapsed-weighted critical path, after the program was mapped: up to their time on it, to what the CPUs leave, and to the time in which fewer threads could run than there are CPUs",
+    when: "they are on the elapsed-weighted critical path, after the program was mapped: up to their time on it, to what the CPUs leave, and to the time in which fewer threads could run than there are CPUs, or none ran",
     advice: "*overlap the io*",
     find,
     answer,

@@ -12,7 +12,7 @@ use longpole_trace::{Cause, ObjectId, ObjectKind, ProcedureId};
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit, Prediction,
 };
-use crate::findings::gain::{GainRange, executed, replayed};
+use crate::findings::gain::{GainRange, executed, replayed, zeroed};
 use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
 use crate::findings::threshold::{CONTENDED, LONG_HOLD, ONE_HOLDER, SERIAL};
 use crate::findings::{with_work, work_answer};
@@ -22,7 +22,7 @@ use crate::quantity::{count_of, grouped, percent};
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "a lock, or a semaphore that threads hold",
-    when: "threads waited for it (a semaphore: and most waits were ended by threads that wait for it too, or that had it again before the waiter): zeroing of the object (no thread ever waits for it), and what the processors leave of that; up to the time for which it was wanted where the unchanged execution is more than 10 % off, and for an interpreter's lock always; never more than the CPUs leave when all work but the lock's own calls has to be done",
+    when: "threads waited for it (a semaphore: and most waits were ended by threads that wait for it too, or that had it again before the waiter): zeroing of the object (no thread ever waits for it), and what the processors leave of that; up to the time for which it was wanted where the unchanged execution is more than 10 % off, and for an interpreter's lock always; never more than was waited for it and its calls took, than the rest of the critical path leaves, and than the CPUs leave when all work but the lock's own calls has to be done",
     advice: "*hold the lock shorter* if one procedure does at least 80 % of the holding, 1 ms or more at a time; else *split the lock*; of a semaphore *hold shorter or let more in*; of an interpreter's lock (Python's GIL) *use several processes*, which leads where threads want it for 30 % of the run",
     find,
     answer,
@@ -100,16 +100,17 @@ pub(super) fn holding(input: &ReportTables<'_>, held: &LockHoldSums) -> Option<S
     })
 }
 
-/// CPU time in the calls of a lock, nanoseconds.
-fn time_in_calls(input: &ReportTables<'_>, lock: ObjectId) -> f64 {
+/// CPU time in the calls of a lock, working and spinning, nanoseconds.
+fn time_in_calls(input: &ReportTables<'_>, lock: ObjectId) -> [f64; 2] {
     let costs = input.input().details.synchronisation.iter();
-    costs.filter(|cost| cost.objects.contains(&lock)).map(|cost| cost.running).sum()
+    let costs = costs.filter(|cost| cost.objects.contains(&lock));
+    costs.fold([0.0; 2], |[working, spinning], cost| [working + cost.running, spinning + cost.spinning])
 }
 
 fn finding(basis: &FindingBasis<'_, '_>, lock: &NamedLock) -> Option<Finding> {
     let FindingBasis { input, bounds, .. } = basis;
     let node = Node::Object(lock.first);
-    let zeroed = input.details.prospects.as_ref()?.gains.iter().find(|gain| gain.node == node)?.zeroing;
+    let zeroed = zeroed(input, node)?;
     let lengths = &lock.contended.lengths;
     let wanted: u64 = lock.contended.queue.iter().skip(1).sum();
     let held: u64 = lock.holders.values().map(|handover| handover.held).sum();
@@ -140,8 +141,11 @@ fn finding(basis: &FindingBasis<'_, '_>, lock: &NamedLock) -> Option<Finding> {
         }
         None => GainRange::of(&[zeroed.min(bounds.without(0.0)), zeroed], 0.0, bounds, bounds.elapsed),
     };
-    // Whatever becomes of the lock, what its users do has to be done.
-    let gain = gain.with_work_less(time_in_calls(input, lock.first), bounds);
+    // Whatever becomes of the lock, what its users do has to be done; and nobody saves more than was waited for it and its calls took.
+    let [working, spinning] = time_in_calls(input, lock.first);
+    let most =
+        (lock.contended.waited() as f64 + working + spinning).min(bounds.with_path_less(zeroed + working));
+    let gain = gain.with_work_less(working, bounds).at_most(most);
     let subject = FindingSubject::Object(lock.first);
     let mut found = Finding::advised(basis, (&KIND, Limit::Work), subject, (advice, gain), false)?
         .predicted_by(Prediction::of(replayed.is_some(), executed.is_some()));

@@ -18,7 +18,7 @@ use super::serial_work::{SerialPart, SerialWork};
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit, Prediction,
 };
-use crate::findings::gain::{GainRange, executed, replayed};
+use crate::findings::gain::{GainRange, executed, replayed, zeroed};
 use crate::findings::next::record_queues;
 use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
 use crate::findings::threshold::{
@@ -214,7 +214,7 @@ fn gain(
         return (GainRange::of(&predictions, error, bounds, limit), Prediction::Metrics);
     };
     let is_spread = advice == Advice::Parallelise;
-    let ExecutedGain { free, spread, evened, least } = executed.gain;
+    let ExecutedGain { free, spread, evened, present, least } = executed.gain;
     let (gain, least) = if is_spread { (spread, least.spread) } else { (free, least.free) };
     let share = own.running as f64 / (input.totals().running as f64).max(1.0);
     let error = |gain: f64| standard_error(share, facts.cpu_samples) / share * gain;
@@ -226,10 +226,13 @@ fn gain(
     let most = basis.displaced(own.running as f64 + error(own.running as f64)).max(gain);
     // Others wait for its lock no longer, either.
     let wanted = work.held.get(&id).map_or(0, |held| held.held);
-    let own_time = (own.running + own.ready + wanted) as f64;
+    let present = present.unwrap_or(u64::MAX).min(own.running + own.ready);
+    let own_time = (present + wanted) as f64;
+    // The rest of the critical path takes its time.
+    let path = zeroed(input, row.node)
+        .map_or(bounds.elapsed, |zeroed| bounds.with_path_less(zeroed + error(zeroed)));
     let within = |range: GainRange, gain: f64| {
-        let high = range.high.min(stays.max(gain)).min(own_time).min(most);
-        GainRange { low: range.low.min(high), high }
+        range.at_most(stays.max(gain).min(own_time).min(most).min(path.max(gain)))
     };
     let replayed = replayed(input, row.node);
     let replayed = replayed.and_then(|gains| if is_spread { gains.spread } else { Some(gains.free) });

@@ -16,7 +16,7 @@ use super::work;
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, Limit, Prediction,
 };
-use crate::findings::gain::{GainRange, executed};
+use crate::findings::gain::{GainRange, executed, zeroed};
 use crate::findings::is_named;
 use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
 use crate::findings::threshold::{COARSE, EQUAL_PROCESS, FEWEST_OF_ROW, ONE_PROCEDURE, PROCESS, WHOLE_RUN};
@@ -26,7 +26,7 @@ use crate::quantity::percent;
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "a process",
-    when: "it has at least 10 % of the CPU time and less than 98, rests on at least 5 observations, is no rank of MPI, no procedure of the program has 80 % of its work, and no process of its name half as much: the run executed without its work, never more than its time, and than the CPUs leave",
+    when: "it has at least 10 % of the CPU time and less than 98, rests on at least 5 observations, is no rank of MPI, no procedure of the program has 80 % of its work, and no process of its name half as much: the run executed without its work, never more than its time, and than the CPUs and the rest of the critical path leave",
     advice: "*shorten*",
     find,
     answer: work::answer,
@@ -61,9 +61,10 @@ fn finding(basis: &FindingBasis<'_, '_>, row: &NodeRow) -> Option<Finding> {
     let gain = executed.gain.free;
     let error = standard_error(share, facts.cpu_samples) / share * gain;
     let range = GainRange::around(gain, error, &executed, bounds);
-    let most = bounds.without(own.running as f64).min((own.running + own.ready) as f64).max(gain);
-    let high = range.high.min(most);
-    let range = GainRange { low: range.low.min(high), high }.or_at_least(executed.gain.least.free, &executed);
+    let path = zeroed(input, row.node).map_or(bounds.elapsed, |zeroed| bounds.with_path_less(zeroed));
+    let present = executed.gain.present.unwrap_or(u64::MAX).min(own.running + own.ready);
+    let most = bounds.without(own.running as f64).min(present as f64).min(path).max(gain);
+    let range = range.at_most(most).or_at_least(executed.gain.least.free, &executed);
     let subject = FindingSubject::Process(id);
     let found = Finding::advised(basis, (&KIND, Limit::Work), subject, (Advice::Shorten, range), false)?;
     Some(found.predicted_by(Prediction::Execution).with(evidence(basis, row, largest)))

@@ -22,7 +22,7 @@ use crate::input::ReportTables;
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "a service outside of the recording",
-    when: "threads wait on the elapsed-weighted critical path in reads of connections that the program asked for, of which the other end is not recorded: up to their time on it, to what the CPUs leave, and to the time in which fewer threads could run than there are CPUs",
+    when: "threads wait on the elapsed-weighted critical path in reads of connections that the program asked for, of which the other end is not recorded: up to their time on it, to what the CPUs leave, and to the time in which fewer threads could run than there are CPUs, or none ran",
     advice: "*ask earlier, or several at once*",
     find,
     answer,

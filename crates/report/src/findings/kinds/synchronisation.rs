@@ -18,7 +18,7 @@ use crate::quantity::percent;
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "a lock or barrier whose calls cost",
-    when: "its calls take at least 5 % of the CPU time, no less than is spun in them, and at a barrier no less than the waits: the run executed without the calls and without the waits, up to that without all of procedures that do little beside (calls at least 10 % of their own CPU time); stands for the entry about the lock's waits where it gains more",
+    when: "its calls take at least 5 % of the CPU time, no less than is spun in them, and at a barrier no less than the waits: the run executed without the calls and without the waits, up to that without all of procedures that do little beside (calls at least 10 % of their own CPU time), and never more than the CPUs leave; stands for the entry about the lock's waits where it gains more",
     advice: "*synchronise less often*",
     find,
     answer,
@@ -45,6 +45,9 @@ fn finding(basis: &FindingBasis<'_, '_>, cost: &SynchronisationCost) -> Option<F
     let sampling = longpole_metrics::standard_error(calls / cpu, input.analysis.effective_samples.cpu);
     let around = |gain: f64| GainRange::around(gain, sampling / (calls / cpu) * gain, &executed, bounds);
     let range = around(gain).or(around(cost.gain_with_sections.unwrap_or(gain).max(gain)));
+    // All else has to be done by the processors that there are.
+    let sections = (cost.gain_with_sections.unwrap_or(gain) - gain).max(0.0);
+    let range = range.at_most(bounds.without(cost.running) + sections);
     let subject = match (cost.objects.first(), cost.site) {
         (Some(&object), _) => FindingSubject::Object(object),
         (None, Some(site)) => {

@@ -23,7 +23,7 @@ use crate::findings::threshold::{IDLE, UNMATCHED};
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "a wait for a condition or semaphore that its time limit ended",
-    when: "it is on the elapsed-weighted critical path, who ended most waits is known, and the recording does not end in such a wait that lasted half as long: up to its time on it, to the elapsed time less the critical path, to what the CPUs leave, and to the time in which fewer threads could run than there are CPUs; in a virtual machine where nobody could run for most of the run",
+    when: "it is on the elapsed-weighted critical path, who ended most waits is known, and the recording does not end in such a wait that lasted half as long: up to its time on it, to the elapsed time less the critical path, to what the CPUs leave, and to the time in which fewer threads could run than there are CPUs, or none ran; in a virtual machine where nobody could run for most of the run",
     advice: "*signal it in time*; *wait for the event* instead where a virtual machine sleeps",
     find,
     answer,

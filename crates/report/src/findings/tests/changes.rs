@@ -116,6 +116,23 @@ fn alone_for_want_of_processors_is_not_alone() {
     assert_eq!(entry(drawing, "grind").0, Advice::Shorten);
 }
 
+/// Other programs have the processors for most of the run, which no execution shows: that is nothing that the lock costs.
+#[test]
+fn a_lock_that_is_hardly_waited_for_gains_nothing_on_a_busy_machine() {
+    let drawing = "\
+cpus 2
+1 = mutex rows
+A = get
+B = put
+one A----A----A----A----A----A----A----A----
+two B1111B----B----B----B----B----B----B----
+one@5 -> two unlock";
+    let list = list_of(&DrawnRun::of(drawing));
+    let rows = list.iter().find(|(name, _)| name == "rows");
+    // Of 400 ms it was waited for 40.
+    assert!(rows.is_none_or(|(_, finding)| finding.change.unwrap().1.high <= 40.5e6), "{list:?}");
+}
+
 #[test]
 fn a_lock_of_many_short_holders_is_to_be_split() {
     // Each holds the lock for a column in turn; without it all three would run side by side.

@@ -3,7 +3,7 @@
 use longpole_testkit::random_timelines;
 use proptest::prelude::*;
 
-use crate::findings::finding::{FindingSubject, Limit};
+use crate::findings::finding::{Advice, FindingSubject, Limit};
 use crate::findings::threshold::{FEWEST_OBSERVATIONS, LEAST_GAIN, SHORTEST_GAIN};
 use crate::findings::{Finding, Findings, RankedWork, Ranking, Verdict};
 use crate::fixture::{
@@ -20,6 +20,7 @@ fn assert_laws(scene: &DrawnRun) {
         let findings = Findings::of(input);
         assert_the_first_finding_is_the_first_change(&findings);
         assert_nothing_is_promised_within_noise(&findings, input);
+        assert_locks_gain_no_more_than_their_waits(&findings, input);
         assert_the_ranking_is_the_one_that_ranks(&findings);
         assert_numbers_of_the_answer_are_of_the_run(&findings, input);
     });
@@ -67,6 +68,28 @@ fn assert_nothing_is_promised_within_noise(findings: &Findings<'_, '_>, input: &
         let is_of_samples =
             matches!(change.subject, FindingSubject::Procedure(_)) && change.limit == Limit::Work;
         assert!(!is_of_samples || findings.facts().has_observations(), "{advice:?}");
+    }
+}
+
+/// However badly the run executed anew matches the recorded one, as it does where other programs have the processors.
+fn assert_locks_gain_no_more_than_their_waits(findings: &Findings<'_, '_>, input: &ReportTables<'_>) {
+    let details = &input.input().details;
+    let (Some(contention), objects) = (&details.contention, input.input().objects.all()) else { return };
+    for change in findings.changes() {
+        let (Some((advice, gain)), FindingSubject::Object(id)) = (change.change, &change.subject) else {
+            continue;
+        };
+        if !matches!(advice, Advice::HoldShorter | Advice::SplitLock | Advice::AdmitMore) {
+            continue;
+        }
+        let named = objects[id.index()].clone();
+        let is_it =
+            |index: &usize| (objects[*index].kind, &objects[*index].name) == (named.kind, &named.name);
+        let its = (0..objects.len()).filter(is_it);
+        let waited: u64 = its.map(|index| contention.objects[index].waited()).sum();
+        let in_calls = details.synchronisation.iter().filter(|cost| cost.objects.contains(id));
+        let in_calls: f64 = in_calls.map(|cost| cost.running + cost.spinning).sum();
+        assert!(gain.high <= waited as f64 + in_calls + 1.0, "{} {gain:?}: {waited} {in_calls}", named.name);
     }
 }
 
