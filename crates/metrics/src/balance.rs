@@ -5,8 +5,8 @@
 //!   T2  BBBB          imbalance: 1 − 6/8 = 25 %: so much shorter the longest would be if all had the same
 //!   T3  CCCCCC        variation: standard deviation / mean = √(8/3) / 6 = 27 %
 //! ```
-//! A thread works if it has at least 0.5 % of the CPU time; others (idle pools, services) say nothing about the
-//! balance. In a balanced program secondary paths are as long as the critical path, so that slack is 0 whatever the
+//! A thread works if it has at least 0.5 % of the CPU time, and a share of the work if it has at least 5 % of what the busiest one has;
+//! others (idle pools, services, who hands out the work) say nothing about the balance. In a balanced program secondary paths are as long as the critical path, so that slack is 0 whatever the
 //! procedures are worth.
 //!
 //! Time and memory: a number per thread.
@@ -17,11 +17,13 @@ use crate::analysis::{Analysis, ThreadStates};
 
 /// A thread works if it used at least one part of so many of all CPU time.
 const WORKERS: u64 = 200;
+/// A thread has a share of the work if it did at least one part of so many of what the busiest one did.
+const SHARERS: u64 = 20;
 
 /// The spread of useful CPU time over the working threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Balance {
-    /// Threads that work.
+    /// Threads that have a share of the work.
     pub workers: usize,
     /// Their mean useful CPU time, nanoseconds.
     pub mean: f64,
@@ -32,6 +34,13 @@ pub struct Balance {
 }
 
 impl Balance {
+    /// How much shorter the longest thread's work would be if so many processors had the same to do, 0 to 1.
+    #[must_use]
+    pub fn excess(&self, processors: usize) -> f64 {
+        let share = self.mean * self.workers as f64 / self.workers.min(processors).max(1) as f64;
+        if self.most == 0 { 0.0 } else { (1.0 - share / self.most as f64).max(0.0) }
+    }
+
     /// How much shorter the longest thread's work would be if all had the same, 0 to 1.
     #[must_use]
     pub fn imbalance(&self) -> f64 {
@@ -53,25 +62,22 @@ impl Analysis {
     #[must_use]
     pub fn balance(&self) -> Balance {
         let working = self.working_threads();
-        let works: Vec<u64> = self
+        let mut works: Vec<u64> = self
             .threads
             .iter()
             .zip(working)
             .filter(|(states, works)| *works && states.running > 0)
             .map(|(states, _)| states.running)
             .collect();
+        let most = works.iter().copied().max().unwrap_or(0);
+        works.retain(|&work| work >= most / SHARERS);
         if works.is_empty() {
             return Balance::default();
         }
         let count = works.len() as f64;
         let mean = works.iter().sum::<u64>() as f64 / count;
         let variance = works.iter().map(|&work| (work as f64 - mean).powi(2)).sum::<f64>() / count;
-        Balance {
-            workers: works.len(),
-            mean,
-            most: works.iter().copied().max().unwrap_or(0),
-            variation: variance.sqrt() / mean,
-        }
+        Balance { workers: works.len(), mean, most, variation: variance.sqrt() / mean }
     }
 }
 

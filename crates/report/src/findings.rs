@@ -55,7 +55,7 @@ pub(crate) use rankings::{Guidance, Ranking, Verdict};
 use sentence::TimeInWords;
 pub(crate) use sentence::{Sentence, ShareInWords, sentence};
 pub(crate) use tables::with_tables;
-use threshold::{MOST_CHANGES, PATH_IS_RUN};
+use threshold::{LOSSES_HIDE, MOST_CHANGES, PATH_IS_RUN};
 
 /// All findings of a run, the one that leads first.
 pub(crate) struct Findings<'s, 'a> {
@@ -135,6 +135,16 @@ impl<'s, 'a> Findings<'s, 'a> {
             " of CPU time in ",
             TimeInWords(facts.elapsed)
         ];
+        if facts.lost >= LOSSES_HIDE {
+            let why = "Too many events were lost to say what holds the program back: it used ";
+            let headline = sentence![why, used, "."];
+            return LeadingAnswer {
+                headline,
+                reasons: Vec::new(),
+                ranked_by: None,
+                next: vec![next::EVIDENCE, next::DOCTOR],
+            };
+        }
         LeadingAnswer {
             headline: sentence!["Too short to say what holds the program back: it used ", used, "."],
             reasons: vec!["No change would gain more than one run differs from the next.".into()],

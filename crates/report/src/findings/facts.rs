@@ -59,6 +59,8 @@ pub(crate) struct RunFacts {
     pub waits: Vec<PlacedWait>,
     /// Share of the run with one busy thread.
     pub serial_percent: f64,
+    /// Share of the run with several busy threads.
+    pub parallel_percent: f64,
     /// Share of the run in which more threads could run than ran, spinning left out.
     pub starved_percent: f64,
     /// Share of the run in which as many threads could run as there are processors, and none of these was idle as far as that is
@@ -66,10 +68,12 @@ pub(crate) struct RunFacts {
     pub crowded_percent: f64,
     /// Share of the run in which a processor had room for work of the program, at most.
     pub room_percent: f64,
-    /// Threads that used any CPU time worth naming (0.5 % of all).
+    /// Threads that have a share of the work.
     pub workers: usize,
     /// How much shorter the longest thread's work would be if all had the same.
     pub imbalance: f64,
+    /// The same if the processors that there are shared it.
+    pub excess: f64,
     /// Standard deviation of the working threads' useful CPU time, of its mean.
     pub variation: f64,
     /// Mean of U, of what the working threads and the processors allow.
@@ -127,14 +131,14 @@ impl RunFacts {
         };
         // A thread that was woken is ready until its processor wakes too, which is idle meanwhile.
         let crowded = idle.iter().fold(crowded, |crowded, idle| crowded.min(100.0 - idle));
-        RunFacts {
-            elapsed: analysis.elapsed,
-            cpus,
-            quota: input.program.quota(),
         // Where none of them ran, other programs had the processors: how many could run then is no work that has to be done.
         let idle_time = analysis.busy.first().copied().unwrap_or(0);
         let on_cpu =
             (100.0 - percent(idle_time.saturating_sub(spinning) as f64, analysis.elapsed as f64)).max(0.0);
+        RunFacts {
+            elapsed: analysis.elapsed,
+            cpus,
+            quota: input.program.quota(),
             cpu,
             spinning,
             polling: spins[0].values().sum::<u64>().min(spinning),
@@ -150,11 +154,13 @@ impl RunFacts {
             path_waits: ranked(on_path),
             waits: ranked(all),
             serial_percent: percent(serial as f64, analysis.elapsed as f64),
+            parallel_percent: share_from(input, &analysis.busy, 2),
             starved_percent: starved_percent(input),
             crowded_percent: crowded,
             room_percent: idle.iter().sum::<f64>().clamp(100.0 - crowded.min(on_cpu), 100.0),
             workers: balance.workers,
             imbalance: 100.0 * balance.imbalance(),
+            excess: 100.0 * balance.excess(allowed),
             variation: 100.0 * balance.variation,
             efficiency: percent(input.effective_parallelism(), allowed as f64).min(100.0),
             waits_per_second: if life > 0 { blocks as f64 * 1e9 / life as f64 } else { 0.0 },

@@ -7,7 +7,7 @@
 use super::finding::Limit;
 use super::sentence::{Sentence, ShareInWords, sentence};
 use super::threshold::{
-    BALANCED, DEVICES, FEW_OBSERVATIONS, FEWEST_OBSERVATIONS, IDLE, KERNEL, LOSSES, OVERHEAD, READY,
+    BALANCED, BESIDE, DEVICES, FEW_OBSERVATIONS, FEWEST_OBSERVATIONS, IDLE, KERNEL, LOSSES, OVERHEAD, READY,
     SOME_WAITING, SPINNING, WAITING,
 };
 use super::{FindingBasis, RunFacts};
@@ -294,11 +294,11 @@ pub(super) const RULES: &[RankingRule] = &[
         ],
     },
     RankingRule {
-        condition: "one thread does all the work",
+        condition: "one thread at a time does all the work",
         leads: true,
-        holds: |situation| situation.facts.workers <= 1,
+        holds: |situation| situation.facts.workers <= 1 && situation.facts.parallel_percent < BESIDE,
         sentence: |_| {
-            "All rankings agree: one thread does the work, so CPU time, normalised processor time and critical path are the same.".into()
+            "All rankings agree: one thread at a time does the work, so CPU time, normalised processor time and critical path are the same.".into()
         },
         says: &[
             (CriticalPath, Follow, "all the work is on it"),
@@ -379,10 +379,15 @@ pub(super) const RULES: &[RankingRule] = &[
         leads: true,
         holds: |_| true,
         sentence: |facts| {
+            let less = sentence![
+                " (if the CPUs shared it equally, the busiest thread would have ",
+                ShareInWords(facts.excess),
+                " less)"
+            ];
             sentence![
-                "Follow the critical path: the work is uneven (equal shares would take ",
-                ShareInWords(facts.imbalance),
-                " off the busiest thread), and only what the longest chain does counts. Slack says when the next chain takes over.",
+                "Follow the critical path: the work is uneven",
+                (facts.excess >= BALANCED).then_some(less),
+                ", and only what the longest chain does counts. Slack says when the next chain takes over.",
             ]
         },
         says: &[

@@ -66,7 +66,8 @@ pub(super) fn serial(basis: &FindingBasis<'_, '_>) -> Option<Sentence> {
     if !facts.is_serial() {
         return None;
     }
-    if facts.workers == 1 {
+    // Many threads of which each does little may take turns.
+    if facts.workers == 1 && 2 * input.analysis.balance().most >= facts.cpu {
         let others = if facts.cpus == 2 { "the other CPU" } else { "the other CPUs" };
         return Some(sentence!["One thread does all the work; the program had none for ", others, "."]);
     }

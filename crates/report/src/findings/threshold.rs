@@ -67,6 +67,7 @@ thresholds! {
     COARSE = 50.0 "%": "Share that a coarser level (process, calling procedure) must have.";
     ONE_THREAD = 80.0 "%": "Share of the work on one thread from which on the thread is named.";
     ALONE = 50.0 "%": "Part of a procedure's time with no other thread busy from which on it is to be parallelised.";
+    BESIDE = 10.0 "%": "Part of the run with several busy threads from which on it is not one thread at a time that does the work.";
     BALANCED = 10.0 "%": "Imbalance of the threads' work (1 − mean ÷ most) below which it is even.";
     PROCESS = 10.0 "%": "Part of the CPU time from which on a process is a finding.";
     WHOLE_RUN = 98.0 "%": "Part of the CPU time from which on a process is as good as the program.";

@@ -80,7 +80,7 @@ fn where_processors_are_the_limit_cpu_time_counts() {
 #[test]
 fn in_a_serial_program_all_rankings_agree() {
     let said = drawn("cpus 4\nmain AAAAAAAAAABBBBBBBBBBCCCC");
-    assert!(is_lead(&said, "one thread does all the work"));
+    assert!(is_lead(&said, "one thread at a time does all the work"));
     assert!(said.guidance.verdicts.iter().all(|(_, verdict, _)| *verdict <= Verdict::Agrees));
 }
 
