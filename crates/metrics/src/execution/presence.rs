@@ -14,7 +14,7 @@ use longpole_graph::Sweep;
 use longpole_trace::State;
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Presence {
+struct NodePresence {
     /// Threads of it that could run.
     runnable: u32,
     since: Time,
@@ -26,13 +26,13 @@ struct Presence {
 pub(super) struct PresenceSweep {
     /// By thread: the things that it has work of.
     things: Vec<Vec<usize>>,
-    presences: Vec<Presence>,
+    presences: Vec<NodePresence>,
 }
 
 impl PresenceSweep {
     /// By thread, the numbers of the things that it has work of, below `count`.
     pub fn new(things: Vec<Vec<usize>>, count: usize) -> PresenceSweep {
-        PresenceSweep { things, presences: vec![Presence::default(); count] }
+        PresenceSweep { things, presences: vec![NodePresence::default(); count] }
     }
 
     /// By thing: for how long any of its threads could run, nanoseconds.
