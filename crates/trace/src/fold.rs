@@ -65,6 +65,8 @@ pub struct Folding {
 impl Folding {
     /// The action of importing modules of Python.
     pub const IMPORTS: &'static str = "importing modules";
+    /// The action of collecting garbage.
+    pub const GARBAGE: &'static str = "collecting garbage";
 
     /// The owners of all paths.
     #[must_use]

@@ -167,6 +167,8 @@ pub(crate) enum Advice {
     CommunicateLess,
     /// Modules are imported: fewer of them, or only where they are used.
     ImportLess,
+    /// Garbage is collected: less of it, or a heap in which that is seldom.
+    AllocateLess,
     /// Waits for the clock: wait for what it is really about.
     AwaitEvent,
     /// Waits that their own time limit ended: tell them when it is so.
@@ -201,6 +203,7 @@ impl Advice {
             Advice::AskEarlier => "ask earlier, or several at once",
             Advice::CommunicateLess => "communicate less",
             Advice::ImportLess => "import less, or later",
+            Advice::AllocateLess => "allocate less, or a larger heap",
             Advice::AwaitEvent => "wait for the event",
             Advice::SignalInTime => "signal it in time",
             Advice::Block => "block instead of spinning, or balance",

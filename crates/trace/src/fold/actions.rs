@@ -1,6 +1,7 @@
 //! What procedures of the kernel and of runtimes do, in words that follow the name of the one who asked for it:
 //! "`encode_frame`, zeroing pages".
 
+use super::Folding;
 use super::code_owner::{CodeOwner, code_owner};
 use super::go_library::is_of_go_library;
 use super::python_library::{is_extension, is_python_module};
@@ -337,7 +338,7 @@ const RUNTIME: &[FoldWords] = &[
         ],
     ),
     (
-        "collecting garbage",
+        Folding::GARBAGE,
         &[
             "runtime.gc*",
             "runtime.scan*",
@@ -358,6 +359,17 @@ const RUNTIME: &[FoldWords] = &[
             "PS*Task*",
             "Shenandoah*",
             "SerialGC*",
+            "MarkSweep*",
+            "GenMarkSweep*",
+            "GenCollectedHeap::*collect*",
+            "TenuredGeneration::*",
+            "DefNewGeneration::*",
+            "ContiguousSpace::*compact*",
+            "CompactibleSpace::*",
+            "OopOopIterateDispatch*",
+            "VM_GenCollect*",
+            "VM_CollectFor*",
+            "VM_GC_Operation*",
             "v8::internal::Heap::*",
             "v8::internal::Scaveng*",
             "v8::internal::MarkCompact*",
@@ -628,6 +640,12 @@ mod tests {
             ("_int_malloc", "libc.so.6", "allocating memory"),
             ("runtime.scanobject", "server", "collecting garbage"),
             ("G1ParScanThreadState::trim_queue", "libjvm.so", "collecting garbage"),
+            (
+                "TenuredGeneration::collect(bool, bool, unsigned long, bool)",
+                "libjvm.so",
+                "collecting garbage",
+            ),
+            ("ContiguousSpace::prepare_for_compaction(CompactPoint*)", "libjvm.so", "collecting garbage"),
             ("std::__introsort_loop<int*, long>", "app", "sorting"),
         ] {
             assert_eq!(said(name, module), Some(words), "{name}");

@@ -116,6 +116,16 @@ fn alone_for_want_of_processors_is_not_alone() {
     assert_eq!(entry(drawing, "grind").0, Advice::Shorten);
 }
 
+#[test]
+fn a_procedure_that_mostly_collects_garbage_is_to_allocate_less() {
+    let collecting = "G".repeat(40);
+    let drawing = format!("cpus 2\nG = serve > runtime.scanobject\nS = serve\nmain {collecting}SSSS");
+    assert_eq!(entry(&drawing, "serve").0, Advice::AllocateLess);
+    let working =
+        drawing.replace("main G", "main SSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSSS");
+    assert_eq!(entry(&working, "serve").0, Advice::Parallelise);
+}
+
 /// Other programs have the processors for most of the run, which no execution shows: that is nothing that the lock costs.
 #[test]
 fn a_lock_that_is_hardly_waited_for_gains_nothing_on_a_busy_machine() {
