@@ -145,6 +145,7 @@ mod tests {
         let all_chosen = [
             "blocked_sleep",
             "blocked_timer",
+            "blocked_poll_timeout",
             "blocked_polling_sleep",
             "blocked_signal",
             "blocked_terminal",
