@@ -15,6 +15,9 @@ use crate::synchronisation::SynchronisationCost;
 /// Steps that all executions together may have: about two seconds of one processor.
 const MOST_EXECUTED: usize = 32 << 20;
 
+/// By what part of its time the execution of the unchanged run is off at least where gains need a bound that does not rest on it.
+const MISSES: f64 = 0.05;
+
 /// Gains of the run executed anew, nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Executions {
@@ -58,7 +61,8 @@ pub struct ExecutedGain {
     /// With its own work made free, where threads that share work by a queue which the recording does not show share what is left of it; 0
     /// without such threads.
     pub evened: f64,
-    /// How long any thread that does its work could run: no more is gained without it. `None` for objects.
+    /// How long any thread that does its work could run: no more is gained without it. `None` for objects, and where the unchanged run
+    /// executed anew takes about as long as it took.
     pub present: Option<u64>,
     /// The least of both where busy-waits of unknown end become longer: what they wait for comes no earlier; and where threads that may have
     /// been told to end were not.
@@ -105,8 +109,10 @@ pub(crate) fn executions<T: Timelines>(
         done.flat_map(|gains| gains.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
     });
     let mut gains: BTreeMap<Node, ExecutedGain> = gains;
-    for (node, time) in presences(timelines, analysis, &own, nodes)? {
-        gains.entry(node).and_modify(|gain| gain.present = Some(time));
+    if plan.error().abs() >= MISSES {
+        for (node, time) in presences(timelines, analysis, &own, nodes)? {
+            gains.entry(node).and_modify(|gain| gain.present = Some(time));
+        }
     }
     let unexplained = plan.unexplained as f64 / (plan.elapsed as f64).max(1.0);
     Ok(Some(Executions {
