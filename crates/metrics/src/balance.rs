@@ -6,8 +6,8 @@
 //!   T3  CCCCCC        variation: standard deviation / mean = √(8/3) / 6 = 27 %
 //! ```
 //! A thread works if it has at least 0.5 % of the CPU time, and a share of the work if it has at least 5 % of what the busiest one has;
-//! others (idle pools, services, who hands out the work) say nothing about the balance. In a balanced program secondary paths are as long as the critical path, so that slack is 0 whatever the
-//! procedures are worth.
+//! others (idle pools, services, who hands out the work) say nothing about the balance. In a balanced program secondary paths are as
+//! long as the critical path, so that slack is 0 whatever the procedures are worth.
 //!
 //! Time and memory: a number per thread.
 //!
@@ -70,7 +70,7 @@ impl Analysis {
             .map(|(states, _)| states.running)
             .collect();
         let most = works.iter().copied().max().unwrap_or(0);
-        works.retain(|&work| work >= most / SHARERS);
+        works.retain(|&work| work * SHARERS >= most);
         if works.is_empty() {
             return Balance::default();
         }
@@ -99,6 +99,26 @@ mod tests {
         let balance = Drawn::new("T1 AAAA\nT2 BBBB\nT3 zzzz").analysis.balance();
         assert_eq!((balance.workers, balance.imbalance()), (2, 0.0));
         assert_eq!(Analysis::default().balance(), Balance::default());
+    }
+
+    #[test]
+    fn who_hands_work_out_has_no_share_of_it() {
+        // The first has 1 of 20 parts of what the second has, which is 5 %; then less.
+        let workers = "A".repeat(20);
+        let balance =
+            |first: &str| Drawn::new(&format!("T1 {first}\nT2 {workers}\nT3 {workers}")).analysis.balance();
+        assert_eq!((balance("A").workers, balance("A").most), (3, 20));
+        let longer = format!("T1 A\nT2 {workers}A\nT3 {workers}A");
+        let balance = Drawn::new(&longer).analysis.balance();
+        assert_eq!((balance.workers, balance.imbalance()), (2, 0.0));
+    }
+
+    #[test]
+    fn the_excess_goes_by_the_processors_that_share_the_work() {
+        // 8 + 4 + 6: two processors have 9 each, three 6.
+        let balance = Drawn::new("T1 AAAAAAAA\nT2 BBBB\nT3 CCCCCC").analysis.balance();
+        assert_eq!((balance.excess(2), balance.excess(3), balance.excess(64)), (0.0, 0.25, 0.25));
+        assert_eq!(Balance::default().excess(2), 0.0);
     }
 
     #[test]

@@ -15,12 +15,15 @@
 //! Regions inside of others belong to the outer ones. Time: one step per charge. Memory: per region.
 //!
 //! Tasks that threads do while they wait are of the region in the same procedure of the program. It cannot see how often a region was
-//! entered, nor of which of several regions such a task is: that work is [`ParallelRegions::elsewhere`]. Thread pools other than OpenMP's are not known.
+//! entered, nor of which of several regions such a task is: that work is [`ParallelRegions::elsewhere`]. Thread pools other than
+//! OpenMP's are not known.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use longpole_event::ThreadId;
-use longpole_trace::{Cause, ParallelCalls, PathId, Paths, PlaceId, ProcedureId, RegionPart};
+use longpole_trace::{
+    Cause, ParallelCalls, PathId, Paths, PlaceId, ProcedureId, RegionPart, enclosing_procedure,
+};
 
 use crate::analysis::{Charge, Measures};
 
@@ -137,7 +140,7 @@ impl<'a> RegionTimes<'a> {
     /// program, where that has one region.
     fn find_tasks(&mut self) {
         let paths = self.paths;
-        let name = |procedure: ProcedureId| written_in(&paths.procedures()[procedure.0 as usize].name);
+        let name = |id: ProcedureId| enclosing_procedure(&paths.procedure_named_by(id).name);
         let mut regions: BTreeMap<&str, Option<PlaceId>> = BTreeMap::new();
         for &site in &self.sites {
             let only =
@@ -242,14 +245,6 @@ impl<'a> RegionTimes<'a> {
     }
 }
 
-/// The procedure in which the code of a body or a task stands: `smooth._omp_fn.1`, `smooth(int) [clone ._omp_fn.0]`, `smooth.omp_outlined`,
-/// `.omp_task_entry.`.
-fn written_in(body: &str) -> &str {
-    const MARKS: [&str; 5] = [" [clone", "._omp_fn", ".omp_outlined", ".omp_task_entry", ".omp_task"];
-    let end = MARKS.iter().filter_map(|mark| body.find(mark)).min().unwrap_or(body.len());
-    &body[..end]
-}
-
 /// The time of the thread at a path, in any state but in the collector's code.
 fn present(measures: &Measures) -> u64 {
     measures.running + measures.spinning + measures.ready + measures.blocked.iter().sum::<u64>()
@@ -319,13 +314,6 @@ T1 MMFEKKbbbMM\nT2 _GbWWNNN___\nT1@1 -> T2 create\nT1@3 -> T2 barrier\nT2@8 -> T
 T1 MMFFJJMM\nT2 _GGNNNNG\nT1@1 -> T2 create"
         ));
         assert_eq!((found.len(), elsewhere), (2, 4000));
-    }
-
-    #[test]
-    fn code_is_written_in_the_procedure_before_the_compiler_s_mark() {
-        let names = ["smooth._omp_fn.1", "smooth(int) [clone ._omp_fn.0]", "smooth.omp_outlined", "smooth"];
-        assert_eq!(names.map(written_in), ["smooth", "smooth(int)", "smooth", "smooth"]);
-        assert_eq!(written_in(".omp_task_entry."), "");
     }
 
     #[test]

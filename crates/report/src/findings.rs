@@ -135,21 +135,17 @@ impl<'s, 'a> Findings<'s, 'a> {
             " of CPU time in ",
             TimeInWords(facts.elapsed)
         ];
-        if facts.lost >= LOSSES_HIDE {
-            let why = "Too many events were lost to say what holds the program back: it used ";
-            let headline = sentence![why, used, "."];
-            return LeadingAnswer {
-                headline,
-                reasons: Vec::new(),
-                ranked_by: None,
-                next: vec![next::EVIDENCE, next::DOCTOR],
-            };
-        }
+        let (why, reasons, next) = if facts.lost >= LOSSES_HIDE {
+            ("Too many events were lost", Vec::new(), [next::EVIDENCE, next::DOCTOR])
+        } else {
+            let reason = "No change would gain more than one run differs from the next.";
+            ("Too short", vec![reason.into()], [next::THREADS, next::EVIDENCE])
+        };
         LeadingAnswer {
-            headline: sentence!["Too short to say what holds the program back: it used ", used, "."],
-            reasons: vec!["No change would gain more than one run differs from the next.".into()],
+            headline: sentence![why, " to say what holds the program back: it used ", used, "."],
+            reasons,
             ranked_by: None,
-            next: vec![next::THREADS, next::EVIDENCE],
+            next: next.into(),
         }
     }
 }

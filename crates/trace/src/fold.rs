@@ -201,6 +201,23 @@ fn is_inlined_closure(paths: &Paths, procedure: ProcedureId) -> bool {
     })
 }
 
+/// The procedure that a closure, or the body of a region or task of OpenMP, stands in: `table::fill` of `table::fill::{closure#0}`,
+/// `smooth(int)` of `smooth(int) [clone ._omp_fn.0]`.
+#[must_use]
+pub fn enclosing_procedure(name: &str) -> &str {
+    const MARKS: [&str; 7] = [
+        "::{{closure}}",
+        "::{closure}",
+        "::{closure#",
+        "::{lambda(",
+        "._omp_fn.",
+        ".omp_outlined",
+        ".omp_task",
+    ];
+    let begins = MARKS.iter().filter_map(|mark| name.find(mark)).filter(|&at| at > 0);
+    begins.min().map_or(name, |at| name[..at].trim_end_matches(" [clone "))
+}
+
 /// Whether that is all the name of a closure: debug information that has only tables of lines leaves out in which procedure it stands.
 pub(crate) fn is_nameless_closure(name: &str) -> bool {
     name == "operator()"

@@ -68,7 +68,7 @@ pub use conditions::{ConditionCounter, ConditionRules, ConditionSites, MonitorSt
 pub use error::{Error, Result};
 pub use evidence::{Evidence, SourceCounts};
 pub use exclusion::ExclusionTimes;
-pub use fold::{Fold, FoldedTimelines, Folding};
+pub use fold::{Fold, FoldedTimelines, Folding, enclosing_procedure};
 pub use longpole_recording::{CpuQuota, LineUser, OutsideAccount, SharedLine, SharedLineSamples, Trouble};
 pub use message_traffic::{MessageFlow, MessageTraffic, NotUnderstoodCalls};
 pub use objects::{Object, ObjectId, ObjectKind, Objects, Signals};

@@ -17,7 +17,7 @@ use longpole_recording::DefinitionTables;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::census::{Identity, ObjectFindings};
-use crate::fold::is_nameless_closure;
+use crate::fold::{enclosing_procedure, is_nameless_closure};
 use crate::naming::VariableNames;
 use crate::objects::ObjectKind;
 use crate::paths::{CodePlace, Paths, PlaceId};
@@ -180,7 +180,7 @@ fn by_site(kind: ObjectKind, sites: &FxHashMap<PlaceId, u64>, paths: &Paths) -> 
             return (Rank::Library, format!("{} of {}", what(kind), procedure.module));
         }
         let file = procedure.file.rsplit('/').next().unwrap_or_default();
-        let name = enclosing(&procedure.name);
+        let name = enclosing_procedure(&procedure.name);
         let text = match (file, line) {
             ("", _) | (_, 0) => format!("{} in {name}", what(kind)),
             _ if is_nameless_closure(name) => format!("{} at {file}:{line}", what(kind)),
@@ -190,18 +190,17 @@ fn by_site(kind: ObjectKind, sites: &FxHashMap<PlaceId, u64>, paths: &Paths) -> 
         };
         (Rank::Program, text)
     };
-    let mut named: Vec<(Rank, Reverse<u64>, String)> = Vec::with_capacity(sites.len());
-    for (&place, &count) in sites {
+    let named = sites.iter().map(|(&place, &count)| {
         let (rank, text) = text(place);
-        named.push((rank, Reverse(count), text));
-    }
+        (rank, Reverse(count), text)
+    });
+    let (of_program, mut of_others): (Vec<_>, Vec<_>) = named.partition(|(rank, ..)| *rank == Rank::Program);
     let all: u64 = sites.values().sum();
-    let in_program: u64 =
-        named.iter().filter(|(rank, ..)| *rank == Rank::Program).map(|(_, Reverse(count), _)| count).sum();
-    if (in_program as f64) < KNOWN_PLACES * all as f64 {
-        named.retain(|(rank, ..)| *rank != Rank::Program);
+    let in_program: u64 = of_program.iter().map(|(_, Reverse(count), _)| count).sum();
+    if in_program as f64 >= KNOWN_PLACES * all as f64 {
+        of_others.extend(of_program);
     }
-    named.into_iter().min().map_or_else(|| what(kind).to_owned(), |(_, _, text)| text)
+    of_others.into_iter().min().map_or_else(|| what(kind).to_owned(), |(_, _, text)| text)
 }
 
 /// How much the code at a place tells of the program, most first.
@@ -218,14 +217,6 @@ fn what(kind: ObjectKind) -> &'static str {
         ObjectKind::ThreadEnd => "end of threads",
         kind => kind.name(),
     }
-}
-
-/// The procedure that a closure stands in: `table::fill::{closure#0}` is `table::fill`.
-fn enclosing(procedure: &str) -> &str {
-    const CLOSURES: [&str; 6] =
-        ["::{{closure}}", "::{closure}", "::{closure#", "::{lambda(", "._omp_fn.", ".omp_outlined"];
-    let starts = CLOSURES.iter().filter_map(|mark| procedure.find(mark)).filter(|&at| at > 0);
-    starts.min().map_or(procedure, |at| &procedure[..at])
 }
 
 /// `pipe sort → uniq`, `socket pgbench ↔ postgres`.
@@ -291,4 +282,30 @@ fn process_name(process: ProcessId, program: &Program) -> &str {
 
 fn thread_name(thread: ThreadId, program: &Program) -> &str {
     program.threads.get(thread.index()).map_or("[unknown]", |thread| thread.name.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::paths::Procedure;
+
+    /// The name of a mutex that was waited for so often in the C library and in the program.
+    fn named(in_library: u64, in_program: u64) -> String {
+        let mut paths = Paths::default();
+        let mut place = |name: &str, module: &str| {
+            let procedure = Procedure { name: name.into(), module: module.into(), file: String::new() };
+            let procedure = paths.procedure(procedure);
+            paths.place(CodePlace { procedure, line: 0 })
+        };
+        let library = place("__futex_abstimed_wait", "libc.so.6");
+        let program = place("create_thread", "libjvm.so");
+        let sites = FxHashMap::from_iter([(library, in_library), (program, in_program)]);
+        by_site(ObjectKind::Mutex, &sites, &paths)
+    }
+
+    #[test]
+    fn places_of_the_program_name_an_object_unless_hardly_any_wait_is_there() {
+        assert_eq!(named(95, 5), "mutex in create_thread");
+        assert_eq!(named(96, 4), "mutex of libc.so.6");
+    }
 }

@@ -137,23 +137,21 @@ impl Cause {
         self as usize
     }
 
+    /// Whether the clock ends it: a time or moment that the program itself set.
+    #[must_use]
+    pub fn is_of_clock(self) -> bool {
+        matches!(self, Cause::Sleep | Cause::Timer | Cause::PollTimeout | Cause::PollingSleep)
+    }
+
     /// Whether this is synchronisation with another thread of the program, rather than with a device, a
     /// clock or a user (ips2 profile, metrics.md §2).
     #[must_use]
     pub fn is_synchronisation(self) -> bool {
-        !matches!(
+        let is_outside = matches!(
             self,
-            Cause::Io
-                | Cause::Terminal
-                | Cause::PageFault
-                | Cause::Sleep
-                | Cause::Timer
-                | Cause::PollTimeout
-                | Cause::PollingSleep
-                | Cause::Signal
-                | Cause::Stopped
-                | Cause::Request
-        )
+            Cause::Io | Cause::Terminal | Cause::PageFault | Cause::Signal | Cause::Stopped | Cause::Request
+        );
+        !is_outside && !self.is_of_clock()
     }
 }
 

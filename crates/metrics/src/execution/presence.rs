@@ -43,8 +43,8 @@ impl PresenceSweep {
 
 impl Sweep for PresenceSweep {
     fn enter(&mut self, thread: ThreadId, time: Time, before: State, state: State) {
-        let could_run = is_runnable(before);
-        if could_run == is_runnable(state) {
+        let could_run = before.is_runnable();
+        if could_run == state.is_runnable() {
             return;
         }
         for &thing in self.things.get(thread.index()).into_iter().flatten() {
@@ -65,10 +65,6 @@ impl Sweep for PresenceSweep {
             presence.runnable = 0;
         }
     }
-}
-
-fn is_runnable(state: State) -> bool {
-    !matches!(state, State::Absent | State::Blocked(_))
 }
 
 #[cfg(test)]

@@ -68,17 +68,7 @@ fn is_held(cause: Cause) -> bool {
 
 /// Whether a wait is for nothing that a thread does.
 fn is_alone(cause: Cause) -> bool {
-    matches!(
-        cause,
-        Cause::Io
-            | Cause::PageFault
-            | Cause::Request
-            | Cause::Sleep
-            | Cause::Timer
-            | Cause::PollTimeout
-            | Cause::PollingSleep
-            | Cause::Stopped
-    )
+    cause.is_of_clock() || matches!(cause, Cause::Io | Cause::PageFault | Cause::Request | Cause::Stopped)
 }
 
 impl Explainer {

@@ -24,12 +24,8 @@ pub(super) fn is_most(wait: u64, run: u64) -> bool {
 pub(super) fn unwanted(cause: Cause, is_released: bool) -> Option<Unwanted> {
     match cause {
         Cause::Join | Cause::Child => Some(Unwanted::Join),
-        Cause::Sleep
-        | Cause::Timer
-        | Cause::PollTimeout
-        | Cause::PollingSleep
-        | Cause::Signal
-        | Cause::Stopped => Some(Unwanted::Outside),
+        Cause::Signal | Cause::Stopped => Some(Unwanted::Outside),
+        cause if cause.is_of_clock() => Some(Unwanted::Outside),
         Cause::Condition
         | Cause::Park
         | Cause::Futex

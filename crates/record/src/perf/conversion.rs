@@ -345,8 +345,8 @@ impl Conversion {
             WakeContext::SoftInterrupt => RawWaker::SoftInterrupt(current),
             WakeContext::Task => RawWaker::Task(current, self.threads.name(current.tid).to_owned()),
         };
-        let is_interrupt = matches!(waker, RawWaker::Interrupt | RawWaker::HardInterrupt);
-        let is_of_program = !is_interrupt && self.threads.recorded(current.tid).is_some();
+        let is_task = matches!(waker, RawWaker::Task(..) | RawWaker::SoftInterrupt(_));
+        let is_of_program = is_task && self.threads.recorded(current.tid).is_some();
         let stack = if is_of_program { self.repeated(current.pid, sample) } else { RawStack::None };
         self.push(here, current.tid, RawKind::Wake { wakee, waker, call: None, stack });
         Some(())

@@ -70,6 +70,8 @@ pub(crate) struct RunFacts {
     pub room_percent: f64,
     /// Threads that have a share of the work.
     pub workers: usize,
+    /// Useful CPU time of the busiest of them, nanoseconds.
+    pub busiest: u64,
     /// How much shorter the longest thread's work would be if all had the same.
     pub imbalance: f64,
     /// The same if the processors that there are shared it.
@@ -159,6 +161,7 @@ impl RunFacts {
             crowded_percent: crowded,
             room_percent: idle.iter().sum::<f64>().clamp(100.0 - crowded.min(on_cpu), 100.0),
             workers: balance.workers,
+            busiest: balance.most,
             imbalance: 100.0 * balance.imbalance(),
             excess: 100.0 * balance.excess(allowed),
             variation: 100.0 * balance.variation,

@@ -1,6 +1,6 @@
 //! What a change would gain: a range, what no gain can exceed, and what no gain is promised below.
 
-use longpole_metrics::{ExecutedGain, Node, ReplayedChange, ReplayedGain};
+use longpole_metrics::{ExecutedGain, Gain, Node, ReplayedChange, ReplayedGain};
 
 use super::RunFacts;
 use super::threshold::{
@@ -46,10 +46,9 @@ pub(super) fn replayed(input: &ReportTables<'_>, node: Node) -> Option<ReplayedC
     input.details.executions.as_ref()?.replayed.as_ref()?.gains.get(&node).copied()
 }
 
-/// By how much the critical path is shorter without the thing, nanoseconds.
-pub(super) fn zeroed(input: &ReportTables<'_>, node: Node) -> Option<f64> {
-    let gains = &input.details.prospects.as_ref()?.gains;
-    gains.iter().find(|gain| gain.node == node).map(|gain| gain.zeroing)
+/// What the critical path and other metrics of the recorded run say of the thing.
+pub(super) fn prospect<'a>(input: &ReportTables<'a>, node: Node) -> Option<&'a Gain> {
+    input.details.prospects.as_ref()?.gains.iter().find(|gain| gain.node == node)
 }
 
 /// How sure executions of this run are.

@@ -67,7 +67,7 @@ pub(super) fn serial(basis: &FindingBasis<'_, '_>) -> Option<Sentence> {
         return None;
     }
     // Many threads of which each does little may take turns.
-    if facts.workers == 1 && 2 * input.analysis.balance().most >= facts.cpu {
+    if facts.workers == 1 && 2 * facts.busiest >= facts.cpu {
         let others = if facts.cpus == 2 { "the other CPU" } else { "the other CPUs" };
         return Some(sentence!["One thread does all the work; the program had none for ", others, "."]);
     }

@@ -251,3 +251,18 @@ fn a_closure_without_the_name_of_its_procedure_belongs_to_its_caller() {
     let named = path(&mut paths, Paths::ROOT, "main > t::total::{closure#0}");
     assert_eq!(name(&paths, Folding::new(&paths, Fold::Libraries).owner(named)), "t::total::{closure#0}");
 }
+
+#[test]
+fn a_closure_or_body_stands_in_the_procedure_before_the_compiler_s_mark() {
+    for (name, outer) in [
+        ("table::fill::{closure#0}", "table::fill"),
+        ("smooth._omp_fn.1", "smooth"),
+        ("smooth(int) [clone ._omp_fn.0]", "smooth(int)"),
+        ("smooth.omp_outlined", "smooth"),
+        ("smooth.omp_task_entry.", "smooth"),
+        (".omp_task_entry.", ".omp_task_entry."),
+        ("smooth(int) [clone .isra.0]", "smooth(int) [clone .isra.0]"),
+    ] {
+        assert_eq!(enclosing_procedure(name), outer);
+    }
+}

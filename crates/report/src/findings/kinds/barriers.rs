@@ -59,7 +59,7 @@ fn finding(basis: &FindingBasis<'_, '_>) -> Option<Finding> {
     };
     let [most, least] =
         [times.len(), times.len() + 1].map(|threads| uneven.unwrap_or(1.0) * whole / threads as f64);
-    let even = facts.imbalance / 100.0 * input.analysis.balance().most as f64;
+    let even = facts.imbalance / 100.0 * facts.busiest as f64;
     let least = if uneven.is_some() { least } else { least.min(even) };
     let waited = GainRange::of(&[least, most], MODEL_ERROR / 100.0 * most, bounds, bounds.elapsed);
     let in_calls: f64 = costs_of_barriers(input).map(|cost| cost.running).sum();

@@ -12,7 +12,7 @@ use longpole_trace::{Cause, ObjectId, ObjectKind, ProcedureId};
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit, Prediction,
 };
-use crate::findings::gain::{GainRange, executed, replayed, zeroed};
+use crate::findings::gain::{GainRange, executed, prospect, replayed};
 use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
 use crate::findings::threshold::{CONTENDED, LONG_HOLD, ONE_HOLDER, SERIAL};
 use crate::findings::{with_work, work_answer};
@@ -110,7 +110,7 @@ fn time_in_calls(input: &ReportTables<'_>, lock: ObjectId) -> [f64; 2] {
 fn finding(basis: &FindingBasis<'_, '_>, lock: &NamedLock) -> Option<Finding> {
     let FindingBasis { input, bounds, .. } = basis;
     let node = Node::Object(lock.first);
-    let zeroed = zeroed(input, node)?;
+    let zeroed = prospect(input, node)?.zeroing;
     let lengths = &lock.contended.lengths;
     let wanted: u64 = lock.contended.queue.iter().skip(1).sum();
     let held: u64 = lock.holders.values().map(|handover| handover.held).sum();

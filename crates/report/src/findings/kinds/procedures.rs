@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use longpole_event::ThreadId;
-use longpole_metrics::{By, ExecutedGain, Measures, Node, NodeRow, standard_error};
+use longpole_metrics::{By, ExecutedGain, Gain, Measures, Node, NodeRow, standard_error};
 use longpole_trace::{Cause, Folding, ProcedureId};
 
 use super::held_locks::{HandedLocks, SureHold, held_locks};
@@ -18,7 +18,7 @@ use super::serial_work::{SerialPart, SerialWork};
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit, Prediction,
 };
-use crate::findings::gain::{GainRange, executed, replayed, zeroed};
+use crate::findings::gain::{GainRange, executed, prospect, replayed};
 use crate::findings::next::record_queues;
 use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
 use crate::findings::threshold::{
@@ -230,8 +230,8 @@ fn gain(
     let present = present.unwrap_or(u64::MAX).min(own.running + own.ready);
     let own_time = (present + wanted) as f64;
     // The rest of the critical path takes its time.
-    let path = zeroed(input, row.node)
-        .map_or(bounds.elapsed, |zeroed| bounds.with_path_less(zeroed + error(zeroed)));
+    let left = |gain: &Gain| bounds.with_path_less(gain.zeroing + error(gain.zeroing));
+    let path = prospect(input, row.node).map_or(bounds.elapsed, left);
     let within = |range: GainRange, gain: f64| {
         range.at_most(stays.max(gain).min(own_time).min(most).min(path.max(gain)))
     };
@@ -270,9 +270,7 @@ fn predictions(
     let devices: u64 = [Cause::Io, Cause::PageFault].map(|cause| own.blocked_for(cause)).iter().sum();
     let computing = own.running as f64 / (own.running + devices).max(1) as f64;
     let mut predictions = vec![own.critical_cpu as f64, own.npt() * computing];
-    let prospects = input.details.prospects.as_ref();
-    let gain = prospects.and_then(|gains| gains.gains.iter().find(|gain| gain.node == row.node));
-    if let Some(gain) = gain {
+    if let Some(gain) = prospect(input, row.node) {
         predictions.push(gain.zeroing);
         if !work.is_even(id) {
             predictions.push(gain.slack);

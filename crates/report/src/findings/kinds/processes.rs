@@ -16,7 +16,7 @@ use super::work;
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, Limit, Prediction,
 };
-use crate::findings::gain::{GainRange, executed, zeroed};
+use crate::findings::gain::{GainRange, executed, prospect};
 use crate::findings::is_named;
 use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
 use crate::findings::threshold::{COARSE, EQUAL_PROCESS, FEWEST_OF_ROW, ONE_PROCEDURE, PROCESS, WHOLE_RUN};
@@ -61,7 +61,7 @@ fn finding(basis: &FindingBasis<'_, '_>, row: &NodeRow) -> Option<Finding> {
     let gain = executed.gain.free;
     let error = standard_error(share, facts.cpu_samples) / share * gain;
     let range = GainRange::around(gain, error, &executed, bounds);
-    let path = zeroed(input, row.node).map_or(bounds.elapsed, |zeroed| bounds.with_path_less(zeroed));
+    let path = prospect(input, row.node).map_or(bounds.elapsed, |gain| bounds.with_path_less(gain.zeroing));
     let present = executed.gain.present.unwrap_or(u64::MAX).min(own.running + own.ready);
     let most = bounds.without(own.running as f64).min(present as f64).min(path).max(gain);
     let range = range.at_most(most).or_at_least(executed.gain.least.free, &executed);

@@ -27,14 +27,15 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     let waits = facts
         .path_waits
         .iter()
-        .filter(|wait| {
-            matches!(wait.cause, Cause::Sleep | Cause::Timer | Cause::PollTimeout | Cause::PollingSleep)
-        })
-        .filter(|wait| !is_of_runtime(basis, wait) && !is_event_loop(basis, wait));
+        .filter(|wait| wait.cause.is_of_clock())
+        .filter(|wait| !is_of_runtime(basis, wait));
     // A thread may sleep while others compute what it waits for, and look too late: that has to be computed all the same.
     let waited = facts.elapsed.saturating_sub(facts.path);
     let found = waits.filter_map(|wait| {
         let last = last_sleeps(basis, wait);
+        if only_looks(wait, last) {
+            return None;
+        }
         let most = if wait.cause == Cause::PollTimeout { last } else { wait.time };
         let gain = GainRange::up_to(most.min(waited) as f64, &basis.bounds).of_shorter_waits(&basis.bounds);
         let mut found = Finding::advised_wait(basis, (&KIND, Limit::Idle), wait, (Advice::AwaitEvent, gain))?;
@@ -54,7 +55,12 @@ fn is_of_runtime(basis: &FindingBasis<'_, '_>, wait: &PlacedWait) -> bool {
 
 /// Whether an event loop waits so that mostly has nothing to do but look again: nobody waits for that.
 pub(super) fn is_event_loop(basis: &FindingBasis<'_, '_>, wait: &PlacedWait) -> bool {
-    wait.cause == Cause::PollTimeout && 2 * last_sleeps(basis, wait) < wait.time
+    only_looks(wait, last_sleeps(basis, wait))
+}
+
+/// The same, where `last` of it are [`last_sleeps`].
+fn only_looks(wait: &PlacedWait, last: u64) -> bool {
+    wait.cause == Cause::PollTimeout && 2 * last < wait.time
 }
 
 /// The part of this wait in polling sleeps, or timers of an event loop, after which the thread did not sleep again; of other sleeps all of it.
