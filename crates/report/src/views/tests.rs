@@ -281,6 +281,15 @@ fn an_empty_recording_says_why_it_is_empty() {
 }
 
 #[test]
+fn a_run_of_which_most_was_lost_was_not_too_short() {
+    let mut scene = DrawnRun::of(LOCK_HOG);
+    scene.evidence.lost_events = 70_000;
+    let text = scene.text(View::Summary, 200);
+    assert!(text.contains("Too many events were lost to say what holds the program back"), "{text}");
+    assert!(!text.contains("Too short") && !text.contains("No change would gain"), "{text}");
+}
+
+#[test]
 fn losses_are_told_in_every_view() {
     let mut scene = DrawnRun::of(LOCK_HOG);
     scene.evidence.lost_events = 700;

@@ -84,6 +84,22 @@ fn in_a_serial_program_all_rankings_agree() {
     assert!(said.guidance.verdicts.iter().all(|(_, verdict, _)| *verdict <= Verdict::Agrees));
 }
 
+/// As a shell does that starts programs for each line.
+#[test]
+fn many_threads_of_which_each_does_little_are_one_at_a_time_only_if_they_take_turns() {
+    // 300 threads with a column each, so many of them at a time; each creates one that goes on.
+    let turns = |at_a_time: usize| -> String {
+        let row = |index: usize| format!("t{index} {}A\n", "_".repeat(index / at_a_time));
+        let next =
+            |index: usize| format!("t{index}@{} -> t{} create\n", index / at_a_time + 1, index + at_a_time);
+        let created = (0..300 - at_a_time).map(next);
+        "cpus 4\n".to_owned() + &(0..300).map(row).chain(created).collect::<String>()
+    };
+    let said = drawn(&turns(1));
+    assert!(is_lead(&said, "one thread at a time does all the work"), "{}", said.guidance.lead.text());
+    assert!(!is_lead(&drawn(&turns(2)), "one thread at a time does all the work"));
+}
+
 #[test]
 fn where_threads_wait_for_each_other_the_critical_path_leads() {
     for drawing in [LOCK_HOG, BARRIER] {

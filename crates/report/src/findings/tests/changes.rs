@@ -126,6 +126,37 @@ fn a_procedure_that_mostly_collects_garbage_is_to_allocate_less() {
     assert_eq!(entry(&working, "serve").0, Advice::Parallelise);
 }
 
+/// Four compilations, two of which could run at a time, and a link behind them; other programs have the processors for most of it.
+#[test]
+fn several_threads_of_a_procedure_gain_no_more_than_the_time_in_which_any_could_run() {
+    let drawing = "\
+cpus 2
+C = compile:10
+L = link:10
+a C---C---C---_
+b C---C---C---_
+c -C---C---C--_
+d -C---C---C--_
+l ____________L---L---L---
+a@12 -> l create";
+    let high = entry(drawing, "compile").1.high;
+    // 120 ms of 240, in which the four wait and work for 480.
+    assert!(high <= 120.5e6, "{high}");
+}
+
+/// Threads are ready to end, and none gets a processor: others have those. Meanwhile the first one sleeps.
+#[test]
+fn a_sleep_is_not_cut_by_times_in_which_other_programs_have_the_processors() {
+    let drawing = "\
+cpus 2
+A = work:10
+a AzzzzzzzzzzzzzzzzzzzA
+b A-------------------_
+c A-------------------_";
+    let high = entry(drawing, "sleep in `work`").1.high;
+    assert!(high >= 180e6, "{high}: 190 ms asleep");
+}
+
 /// Other programs have the processors for most of the run, which no execution shows: that is nothing that the lock costs.
 #[test]
 fn a_lock_that_is_hardly_waited_for_gains_nothing_on_a_busy_machine() {
