@@ -10,6 +10,10 @@ use serde::Serialize;
 /// Number of states.
 pub(crate) const STATES: usize = ABSENT + 1;
 
+/// Bits of a state's number; a set of states has a bit for each of them.
+pub(crate) const CODE_BITS: u32 = 6;
+const _: () = assert!(STATES <= 1 << CODE_BITS);
+
 const FIRST_CAUSE: usize = 4;
 const LAST_ON_CPU: usize = 2;
 /// Absent.
@@ -45,7 +49,7 @@ pub(crate) fn is_on_cpu(code: usize) -> bool {
 
 /// A set of states, a bit for each number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct StateSet(u32);
+pub(crate) struct StateSet(u64);
 
 impl StateSet {
     /// Those for which `is` holds.

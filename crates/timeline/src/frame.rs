@@ -156,7 +156,7 @@ impl Index {
     fn runs(&self, thread: ThreadId, bins: &TimeBins, mixes: &mut Mixes) -> Vec<u32> {
         let mut walk = self.lanes[thread.index()].walk(bins.from());
         let (mut runs, mut tally) = (Runs::default(), StateTally::default());
-        let mut last = (0, 0);
+        let mut last: Option<(u64, u32)> = None;
         let mut bin = 0;
         while bin < bins.count() {
             // Bins that lie within the state that the thread is in.
@@ -172,10 +172,9 @@ impl Index {
             if within > bin {
                 walk.seek(bins.edges()[next]);
             }
-            if key != last.0 {
-                last = (key, mixes.number(key));
-            }
-            runs.push(next - bin, last.1);
+            let number = last.filter(|last| last.0 == key).map_or_else(|| mixes.number(key), |last| last.1);
+            last = Some((key, number));
+            runs.push(next - bin, number);
             bin = next;
         }
         runs.0

@@ -11,14 +11,12 @@
 
 use longpole_trace::{ObjectId, PathId, State};
 
-use crate::code::{ABSENT, STATES, code, state};
+use crate::code::{ABSENT, CODE_BITS, STATES, code, state};
 use crate::search::last_from;
 
 /// States between two sums.
 const EVERY: usize = 64;
 
-/// Bits of a state's number.
-const CODE_BITS: u32 = 5;
 /// No object.
 const NO_OBJECT: u32 = u32::MAX >> CODE_BITS;
 

@@ -20,7 +20,7 @@ pub type Mix = Vec<(u8, u8)>;
 pub(crate) struct StateTally {
     times: [u64; STATES],
     /// A bit for each state that was seen.
-    seen: u32,
+    seen: u64,
 }
 
 impl Default for StateTally {
@@ -46,9 +46,9 @@ impl StateTally {
         })
     }
 
-    /// The eighths of each state, four bits for each number; empties the tally. A bin without length is filled by
-    /// what was seen first.
-    pub fn take(&mut self) -> u128 {
+    /// The states of the eighths, a byte each, the smaller numbers first; empties the tally. A bin without length is
+    /// filled by what was seen first.
+    pub fn take(&mut self) -> u64 {
         let whole: u64 = self.parts().map(|(_, time)| time).sum();
         let key = if self.seen.is_power_of_two() || whole == 0 {
             full(self.seen.trailing_zeros() as usize)
@@ -62,41 +62,44 @@ impl StateTally {
         key
     }
 
-    fn eighths(&self, whole: u64) -> u128 {
-        let (mut key, mut left) = (0, PARTS);
+    fn eighths(&self, whole: u64) -> u64 {
+        let mut left = PARTS;
+        let mut eighths = [(0, 0); STATES];
         let mut rests = [(0, 0); STATES];
         let mut count = 0;
         for (code, time) in self.parts() {
             // Eight times a bin of seventy years is still a number.
             let (part, rest) = (time * PARTS / whole, time * PARTS % whole);
-            key += u128::from(part) << (4 * code);
+            eighths[count] = (code, part);
             left -= part;
-            rests[count] = (u64::MAX - rest, code);
+            rests[count] = (u64::MAX - rest, count);
             count += 1;
         }
         rests[..count].sort_unstable();
-        for &(_, code) in rests[..count].iter().take(left as usize) {
-            key += 1 << (4 * code);
+        for &(_, state) in rests[..count].iter().take(left as usize) {
+            eighths[state].1 += 1;
         }
-        key
+        eighths[..count]
+            .iter()
+            .fold(0, |key, &(code, part)| (0..part).fold(key, |key, _| key << 8 | code as u64))
     }
 }
 
 /// The eighths of a bin that is filled by one state.
-pub(crate) fn full(code: usize) -> u128 {
-    u128::from(PARTS) << (4 * code)
+pub(crate) const fn full(code: usize) -> u64 {
+    u64::from_ne_bytes([code as u8; PARTS as usize])
 }
 
 /// The mixes of a frame, each once.
 #[derive(Debug, Default)]
 pub(crate) struct Mixes {
-    numbers: FxHashMap<u128, u32>,
-    keys: Vec<u128>,
+    numbers: FxHashMap<u64, u32>,
+    keys: Vec<u64>,
 }
 
 impl Mixes {
     /// The number of the mix with these eighths.
-    pub fn number(&mut self, key: u128) -> u32 {
+    pub fn number(&mut self, key: u64) -> u32 {
         let next = self.keys.len() as u32;
         let keys = &mut self.keys;
         *self.numbers.entry(key).or_insert_with(|| {
@@ -106,16 +109,15 @@ impl Mixes {
     }
 
     /// The eighths of all mixes, by their numbers.
-    pub fn keys(&self) -> &[u128] {
+    pub fn keys(&self) -> &[u64] {
         &self.keys
     }
 
     /// All mixes, by their numbers.
     pub fn into_mixes(self) -> Vec<Mix> {
-        let mix = |key: u128| {
-            let eighths = |code: u8| (key >> (4 * u32::from(code)) & 15) as u8;
-            let mut mix: Mix = (0..STATES as u8).map(|code| (code, eighths(code))).collect();
-            mix.retain(|part| part.1 > 0);
+        let mix = |key: u64| {
+            let eighths = key.to_be_bytes();
+            let mut mix: Mix = eighths.chunk_by(u8::eq).map(|equal| (equal[0], equal.len() as u8)).collect();
             mix.sort_by_key(|part| std::cmp::Reverse(part.1));
             mix
         };
@@ -149,6 +151,8 @@ mod tests {
     #[test]
     fn a_bin_of_one_state_and_a_bin_without_length_are_full() {
         assert_eq!(mix(&[(7, 1)]), [(7, 8)]);
+        assert_eq!(mix(&[(STATES - 1, 1)]), [(STATES as u8 - 1, 8)]);
+        assert_eq!(mix(&[(STATES - 2, 1), (STATES - 1, 1)]), [(STATES as u8 - 2, 4), (STATES as u8 - 1, 4)]);
         assert_eq!(mix(&[(7, 0)]), [(7, 8)]);
         assert_eq!(mix(&[(0, 1_000_000), (1, 1)]), [(0, 8)]);
     }
