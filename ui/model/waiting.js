@@ -73,7 +73,7 @@ export function deedOf(cause) {
 
 /** @type {Record<string, string>} */
 const LOOKS = {
-  running: 'busy', spinning: 'spin', overhead: 'overhead', ready: 'ready', io: 'device', 'page fault': 'device', sleep: 'chosen', timer: 'chosen',
+  running: 'busy', spinning: 'spin', overhead: 'overhead', ready: 'ready', io: 'device', 'page fault': 'device', delivery: 'device', sleep: 'chosen', timer: 'chosen',
   'poll timeout': 'chosen', 'polling sleep': 'chosen',
   'hand-over': 'chosen', 'released later': 'chosen', 'not there': 'chosen', 'other steps': 'rest',
 };

@@ -27,7 +27,7 @@
 //! | `_` | not there: not yet created, or ended (as after the end of its row) |
 //! | `.` | blocked, cause unknown |
 //! | `l c b j w s` | blocked for a lock, a condition, a barrier, a join, a child process, a semaphore |
-//! | `m p k t o e` | … a message, a pipe, a socket, a terminal, poll, a timer of a poll |
+//! | `m p k d t o e` | … a message, a pipe, a socket, data that was written already, a terminal, poll, a timer of a poll |
 //! | `: f z` | … io, a page fault, sleep |
 //! | `i q x u` | … a signal, a request, being unparked, a futex of unknown use |
 //! | `0`…`9` | … the object that the digit stands for |
@@ -134,6 +134,7 @@ pub(crate) fn state_of(character: char) -> Option<State> {
         'm' => State::Blocked(Cause::Message),
         'p' => State::Blocked(Cause::Pipe),
         'k' => State::Blocked(Cause::Socket),
+        'd' => State::Blocked(Cause::Delivery),
         't' => State::Blocked(Cause::Terminal),
         'o' => State::Blocked(Cause::Poll),
         'e' => State::Blocked(Cause::PollTimeout),

@@ -91,6 +91,7 @@ fn explain(
         | (
             _,
             Cause::Io
+            | Cause::Delivery
             | Cause::PageFault
             | Cause::Request
             | Cause::Sleep

@@ -387,7 +387,11 @@ fn evidence_of(cause: Cause, address: u64) -> (Option<CallDefinition>, Option<(&
         Cause::Kernel => (call(9), None),
         Cause::Stopped | Cause::Other => (None, None),
         Cause::Request => (call(longpole_event::PAGE_REQUEST), None),
-        Cause::PollingSleep | Cause::LateSender | Cause::LateReceiver | Cause::Collective => (None, None),
+        Cause::Delivery
+        | Cause::PollingSleep
+        | Cause::LateSender
+        | Cause::LateReceiver
+        | Cause::Collective => (None, None),
     }
 }
 

@@ -114,7 +114,7 @@ pub(crate) fn state_name(state: State) -> StateName {
 
 fn kind_of(cause: Cause) -> StateKind {
     match cause {
-        Cause::Io | Cause::PageFault | Cause::Request => StateKind::Device,
+        Cause::Io | Cause::Delivery | Cause::PageFault | Cause::Request => StateKind::Device,
         cause if cause.is_synchronisation() => StateKind::Synchronisation,
         _ => StateKind::Chosen,
     }
@@ -146,6 +146,7 @@ mod tests {
         assert_eq!(of("running"), Some(StateKind::Busy));
         assert_eq!(of("blocked_lock"), Some(StateKind::Synchronisation));
         assert_eq!(of("blocked_page_fault"), Some(StateKind::Device));
+        assert_eq!(of("blocked_delivery"), Some(StateKind::Device));
         let all_chosen = [
             "blocked_sleep",
             "blocked_timer",

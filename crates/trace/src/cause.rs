@@ -113,6 +113,7 @@ pub(crate) fn dependence(cause: Cause) -> DependenceKind {
         Cause::Semaphore => DependenceKind::Post,
         Cause::Pipe
         | Cause::Socket
+        | Cause::Delivery
         | Cause::Message
         | Cause::LateSender
         | Cause::LateReceiver

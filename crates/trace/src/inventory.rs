@@ -8,6 +8,7 @@ use longpole_recording::{Defects, DefinitionTables, LogName, RecordingFolder};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::connections::{CarriedEvent, ReadWait, is_carried};
+use crate::deliveries::{Deliveries, is_late};
 use crate::dependences::{LogDependences, monitor_step};
 use crate::error::Result;
 use crate::program::Affinity;
@@ -39,6 +40,7 @@ pub(crate) struct Inventory {
     pub(crate) outside: FxHashMap<TextId, u64>,
     pub(crate) defects: Defects,
     pub(crate) dependences: LogDependences,
+    deliveries: Deliveries,
 }
 
 /// Numbers of events.
@@ -80,6 +82,8 @@ pub(crate) struct InventoryThread {
     woken_running: Option<(u64, Time)>,
     /// The wait after which it has not waited again.
     waited: Option<ReadWait>,
+    /// That wait, where an interrupt ended it and the thread has not read yet.
+    interrupted: Option<ReadWait>,
     sleeps: Sleeps,
     pub(crate) known: Foreknowledge,
 }
@@ -145,6 +149,7 @@ impl Inventory {
             _ => {}
         }
         self.dependences.take(event.thread, event.kind);
+        self.deliver(event);
         if let EventKind::Owner { owner } = event.kind {
             self.owners.push((event.time, event.thread, owner));
             return;
@@ -220,6 +225,25 @@ impl Inventory {
         }
     }
 
+    /// Follows what is written and read.
+    fn deliver(&mut self, event: &Event) {
+        match event.kind {
+            EventKind::Write { channel, position, bytes } => {
+                self.deliveries.write(channel, position.saturating_add(bytes), event.time);
+            }
+            EventKind::Read { channel, position, bytes } if bytes > 0 => {
+                let written = self.deliveries.read(channel, position, position.saturating_add(bytes));
+                if let Some(thread) = self.thread(event.thread)
+                    && let Some(wait) = thread.interrupted.take()
+                    && written.is_some_and(|written| is_late(wait, written))
+                {
+                    thread.known.delivery_wakes.push(wait.wake);
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// The thread's row; ids far beyond the log's definitions are damage and have none.
     fn thread(&mut self, id: ThreadId) -> Option<&mut InventoryThread> {
         const MORE_THAN_ANY_MACHINE_HAS: usize = 1 << 26;
@@ -284,7 +308,7 @@ impl InventoryThread {
                 if blocking == Blocking::Runnable {
                     return;
                 }
-                (self.blocked, self.waited) = (Some(event.time), None);
+                (self.blocked, self.waited, self.interrupted) = (Some(event.time), None, None);
                 if let Some(stack) = stack.filter(|_| blocking == Blocking::Interruptible) {
                     self.sleeps.wait(stack, event.time);
                 }
@@ -298,6 +322,8 @@ impl InventoryThread {
                 }
                 if let Some(begin) = self.blocked.take() {
                     self.waited = Some(ReadWait { wake, begin, end: event.time });
+                    let by_interrupt = matches!(waker, Waker::Interrupt | Waker::SoftInterrupt(_));
+                    self.interrupted = self.waited.filter(|_| by_interrupt);
                 } else {
                     self.woken_running = Some((wake, event.time));
                 }

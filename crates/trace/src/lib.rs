@@ -15,6 +15,7 @@ mod clocks;
 mod columns;
 mod conditions;
 mod connections;
+mod deliveries;
 mod dependences;
 mod error;
 mod evidence;

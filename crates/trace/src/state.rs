@@ -92,6 +92,8 @@ causes! {
     Pipe => "pipe",
     /// A socket.
     Socket => "socket",
+    /// Data in a socket that another thread had written long before it arrived.
+    Delivery => "delivery",
     /// A terminal.
     Terminal => "terminal",
     /// Any of several descriptors: poll, select, epoll.
@@ -149,7 +151,13 @@ impl Cause {
     pub fn is_synchronisation(self) -> bool {
         let is_outside = matches!(
             self,
-            Cause::Io | Cause::Terminal | Cause::PageFault | Cause::Signal | Cause::Stopped | Cause::Request
+            Cause::Io
+                | Cause::Delivery
+                | Cause::Terminal
+                | Cause::PageFault
+                | Cause::Signal
+                | Cause::Stopped
+                | Cause::Request
         );
         !is_outside && !self.is_of_clock()
     }

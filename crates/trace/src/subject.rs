@@ -46,7 +46,7 @@ pub(crate) fn subject(cause: Cause, call: Option<&CallDefinition>, hints: StackH
         |kind, which| Some(WaitSubject { kind, which, writes: call.map_or(hints.kernel_writes, writes) });
     match cause {
         Cause::Pipe => of(ObjectKind::Pipe, file(call)),
-        Cause::Socket => of(ObjectKind::Socket, file(call)),
+        Cause::Socket | Cause::Delivery => of(ObjectKind::Socket, file(call)),
         Cause::Terminal => of(ObjectKind::Terminal, SubjectIdentity::Place),
         Cause::Poll | Cause::PollTimeout => of(ObjectKind::Poll, SubjectIdentity::Place),
         Cause::Io => Some(file(call))

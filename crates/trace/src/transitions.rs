@@ -83,6 +83,8 @@ pub(crate) struct Foreknowledge {
     pub(crate) early_wakes: Vec<u64>,
     /// The numbers of wakes by which a timer may have ended its wait, in their order.
     pub(crate) timer_wakes: Vec<u64>,
+    /// The numbers of wakes by data that had been written long before, in their order.
+    pub(crate) delivery_wakes: Vec<u64>,
     /// Intervals in which it is on a processor only to wait, in time order.
     pub(crate) spins: Vec<(Time, Time)>,
 }
@@ -404,7 +406,7 @@ impl<'a> Transitions<'a> {
             (None, None) => self.wait_somewhere(thread, time, observer),
             _ => self.observe(thread, time, (stack, StackReason::Acting), observer),
         };
-        let cause = self.timed(thread, cause(blocking, call, hints));
+        let cause = self.by_its_end(thread, cause(blocking, call, hints));
         let wait = subject(cause, call, hints).map(|subject| self.wait(thread, time, subject));
         self.await_object(thread, time, (cause, wait, Some(path)), observer);
         let told = wait.filter(|wait| wait.is_told).map(|wait| wait.kind.cause());

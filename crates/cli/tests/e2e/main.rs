@@ -8,6 +8,7 @@ mod check;
 mod chrome;
 mod command_line;
 mod communication;
+mod deliveries;
 mod demo;
 mod dependences;
 mod diff;

@@ -252,6 +252,14 @@ pub(super) const METRICS: &[MetricDefinition] = &[
         source: "§1, §2",
     },
     MetricDefinition {
+        name: "blocked_delivery_seconds",
+        title: "Blocked: delivery",
+        unit: MetricUnit::Seconds,
+        group: MetricGroup::Profile,
+        explanation: "Time blocked for data in a socket that another thread had written long before it arrived.",
+        source: "§1, §2",
+    },
+    MetricDefinition {
         name: "blocked_terminal_seconds",
         title: "Blocked: terminal",
         unit: MetricUnit::Seconds,

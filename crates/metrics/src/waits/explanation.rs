@@ -68,7 +68,8 @@ fn is_held(cause: Cause) -> bool {
 
 /// Whether a wait is for nothing that a thread does.
 fn is_alone(cause: Cause) -> bool {
-    cause.is_of_clock() || matches!(cause, Cause::Io | Cause::PageFault | Cause::Request | Cause::Stopped)
+    cause.is_of_clock()
+        || matches!(cause, Cause::Io | Cause::Delivery | Cause::PageFault | Cause::Request | Cause::Stopped)
 }
 
 impl Explainer {

@@ -163,6 +163,8 @@ pub(crate) enum Advice {
     OverlapIo,
     /// Waits for a service: ask before the answer is needed, or for several at once.
     AskEarlier,
+    /// Data is held back before it is sent: no waiting for more, or all in one piece.
+    SendAtOnce,
     /// Waits for data of other nodes or caches: another layout or schedule, so that less is fetched.
     CommunicateLess,
     /// Modules are imported: fewer of them, or only where they are used.
@@ -201,6 +203,7 @@ impl Advice {
             Advice::Balance => "balance the work",
             Advice::OverlapIo => "overlap the io",
             Advice::AskEarlier => "ask earlier, or several at once",
+            Advice::SendAtOnce => "send it at once (TCP_NODELAY)",
             Advice::CommunicateLess => "communicate less",
             Advice::ImportLess => "import less, or later",
             Advice::AllocateLess => "allocate less, or a larger heap",

@@ -1,6 +1,7 @@
 //! The kinds of findings, a file each.
 
 pub(super) mod barriers;
+pub(super) mod deliveries;
 pub(super) mod devices;
 mod held_locks;
 pub(super) mod late_ranks;

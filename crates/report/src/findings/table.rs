@@ -2,9 +2,9 @@
 
 use super::finding::FindingKind;
 use super::kinds::{
-    barriers, devices, late_ranks, locks, outside, parallel_regions, pinned, procedures, processes,
-    processors, requests, services, shared_lines, sleep, spinning, starved_writers, stuck, synchronisation,
-    time_limits, work,
+    barriers, deliveries, devices, late_ranks, locks, outside, parallel_regions, pinned, procedures,
+    processes, processors, requests, services, shared_lines, sleep, spinning, starved_writers, stuck,
+    synchronisation, time_limits, work,
 };
 
 /// Every kind of finding. Of findings that are worth the same the one of the earlier kind goes first.
@@ -23,6 +23,7 @@ pub(crate) const KINDS: &[&FindingKind] = &[
     &devices::KIND,
     &requests::KIND,
     &services::KIND,
+    &deliveries::KIND,
     &sleep::KIND,
     &time_limits::KIND,
     &pinned::KIND,

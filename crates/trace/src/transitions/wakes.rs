@@ -60,12 +60,17 @@ impl Transitions<'_> {
         self.end_wait(thread, time, WaitEnd { wake, waker, call, stack, time }, observer);
     }
 
-    /// The cause of a wait that the thread begins now; a timer may be what ends it.
-    pub(super) fn timed(&self, thread: ThreadId, cause: Cause) -> Cause {
+    /// The cause of a wait that the thread begins now, by what ends it: a timer, or data that was held back.
+    pub(super) fn by_its_end(&self, thread: ThreadId, cause: Cause) -> Cause {
         let live = &self.threads[thread.index()];
         let wake = live.woken_early.map_or(live.wakes, |end| end.wake);
-        let by_timer = || self.sources.known[thread.index()].timer_wakes.binary_search(&wake).is_ok();
-        if cause == Cause::Poll && by_timer() { Cause::PollTimeout } else { cause }
+        let known = &self.sources.known[thread.index()];
+        let is_among = |wakes: &[u64]| wakes.binary_search(&wake).is_ok();
+        match cause {
+            Cause::Poll if is_among(&known.timer_wakes) => Cause::PollTimeout,
+            Cause::Socket | Cause::Poll if is_among(&known.delivery_wakes) => Cause::Delivery,
+            _ => cause,
+        }
     }
 
     /// The thread is off its processor. It may have been woken already.
@@ -161,7 +166,7 @@ impl Transitions<'_> {
         }
         let (waker, kind) = (source, dependence(cause));
         let source = self.global(waker);
-        if matches!(cause, Cause::Pipe | Cause::Socket | Cause::Poll) {
+        if matches!(cause, Cause::Pipe | Cause::Socket | Cause::Delivery | Cause::Poll) {
             let waited = time.since(self.threads[thread.index()].since);
             observer.waited_for((source, self.global(thread)), waited);
         }

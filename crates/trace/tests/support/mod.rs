@@ -101,6 +101,14 @@ impl Log {
         self.event(time, thread, EventKind::Out { blocking, call, stack });
     }
 
+    /// The thread waits for data in a socket.
+    pub fn receives(&mut self, time: u64, thread: ThreadId, stack: StackId) {
+        let call = CallDefinition { number: 45, arguments: [3, 0, 99], file: FileKind::Socket };
+        let call = Some(self.events.call(call).unwrap());
+        let (blocking, stack) = (Blocking::Interruptible, Some(stack));
+        self.event(time, thread, EventKind::Out { blocking, call, stack });
+    }
+
     pub fn wake(&mut self, time: u64, thread: ThreadId, waker: ThreadId, stack: StackId) {
         let (waker, stack) = (Waker::Thread(waker), Some(stack));
         self.event(time, thread, EventKind::Wake { waker, call: None, stack });

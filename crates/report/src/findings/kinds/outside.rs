@@ -30,7 +30,7 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     let is_idle = facts.of_run(facts.idle) >= IDLE;
     let is_outside = |wait: &PlacedWait| match wait.cause {
         Cause::PollTimeout => is_event_loop(basis, wait),
-        cause if cause.is_of_clock() || cause == Cause::Request => false,
+        cause if cause.is_of_clock() || matches!(cause, Cause::Request | Cause::Delivery) => false,
         cause if is_device(cause) => false,
         Cause::Terminal | Cause::Signal | Cause::Stopped | Cause::Poll | Cause::Socket => true,
         Cause::Pipe | Cause::Message | Cause::Child | Cause::Other => is_idle || facts.unmatched < UNMATCHED,
