@@ -20,7 +20,7 @@ use crate::npt::{Npt, Terms};
 use crate::on_path::OnPaths;
 use crate::parallel_regions::ParallelRegions;
 use crate::parallelism::Parallelism;
-use crate::path_waits::PathWaits;
+use crate::path_waits::{PathWaits, add_times};
 use crate::pinned::PinningSweep;
 use crate::polls::PollSweep;
 use crate::profile::{ProfileSweep, Times};
@@ -129,7 +129,9 @@ where
         (measures.caused_wait, measures.idle_blame) = (blame.waited, blame.idle.round() as u64);
     }
     for ChargeEntry { thread, path, value } in waits_on_path.into_charges() {
-        table.0.entry((thread, owner(path))).or_default().critical_elapsed += value;
+        let measures = table.0.entry((thread, owner(path))).or_default();
+        measures.critical_elapsed += value.values().sum::<u64>();
+        add_times(&mut measures.path_waits, &value);
     }
 
     Ok(Analysis {

@@ -12,6 +12,7 @@ use crate::charging::Charging;
 use crate::final_waits::FinalWait;
 use crate::folded::FoldedLeaf;
 use crate::parallel_regions::ParallelRegions;
+use crate::path_waits::{PathWaitKind, PathWaitTimes};
 use crate::pinned::Pinning;
 use crate::polls::PolledTime;
 use crate::precision::Precision;
@@ -117,6 +118,8 @@ pub struct Measures {
     pub critical_cpu: u64,
     /// Time on the elapsed-weighted critical path.
     pub critical_elapsed: u64,
+    /// What of that is no useful work.
+    pub path_waits: PathWaitTimes,
     /// Time that others waited until this ended their waits.
     pub caused_wait: u64,
     /// Time of idle processors meanwhile, divided among all that waited (Q §3.2.5).
@@ -157,13 +160,10 @@ impl Analysis {
 }
 
 impl Measures {
-    /// The part on the critical path by elapsed weight of so much of its waiting, nanoseconds: what it has there beyond its CPU time is
-    /// divided as its waits are.
+    /// What of the critical path by elapsed weight is of this kind, nanoseconds.
     #[must_use]
-    pub fn on_elapsed_path(&self, waited: u64) -> f64 {
-        let waiting = self.critical_elapsed.saturating_sub(self.running + self.spinning);
-        let whole = self.ready + self.blocked.iter().sum::<u64>();
-        if whole == 0 { 0.0 } else { waiting as f64 * waited as f64 / whole as f64 }
+    pub fn on_elapsed_path(&self, kind: PathWaitKind) -> u64 {
+        self.path_waits.get(&kind).copied().unwrap_or(0)
     }
 
     /// Time on the critical path of this weight.

@@ -1,9 +1,7 @@
 //! What only some views need: each part is a sweep of its own, made when it is asked for.
 
-use std::collections::BTreeMap;
-
 use longpole_graph::sweep;
-use longpole_trace::{Cause, ObjectId, PathId, Program, Timelines, Unfolded};
+use longpole_trace::{Cause, ObjectId, Program, Timelines};
 
 use crate::analysis::{Analysis, By, MetricOptions, ThreadStates};
 use crate::callers::{CallCounter, CallCounts};
@@ -14,7 +12,6 @@ use crate::gains::{Gains, GainsOf, Large, gains, prospects};
 use crate::holds::LockHolds;
 use crate::lookahead::LaneLookahead;
 use crate::object_states::ObjectStateSweep;
-use crate::path_waits::{PathWaitTimes, PathWaits};
 use crate::phases::{Phases, phases};
 use crate::processors::{ProcessorSweep, ProcessorTime};
 use crate::row_replays::{NoRowReplays, RowReplays};
@@ -37,8 +34,6 @@ pub struct DetailsDemand {
     pub states: Option<By>,
     /// [`Details::gains`].
     pub gains: Option<GainsOf>,
-    /// [`Details::path_waits`].
-    pub path_waits: bool,
     /// [`Details::replays`], and what a row of them is; [`row_replays`](crate::row_replays) makes them.
     pub replays: Option<By>,
     /// That however long the recording is.
@@ -65,7 +60,6 @@ impl DetailsDemand {
             contended: if self.contended.is_empty() { other.contended } else { self.contended },
             states: self.states.or(other.states),
             gains: self.gains.or(other.gains),
-            path_waits: self.path_waits || other.path_waits,
             replays: self.replays.or(other.replays),
             replays_all: self.replays_all || other.replays_all,
             prospects: self.prospects || other.prospects,
@@ -107,7 +101,6 @@ impl DetailsDemand {
             DetailsDemand { phases: self.phases, ..nothing() },
             DetailsDemand { states: self.states, ..nothing() },
             DetailsDemand { gains: self.gains, ..nothing() },
-            DetailsDemand { path_waits: self.path_waits, ..nothing() },
             DetailsDemand { processors: self.processors, ..nothing() },
             DetailsDemand { waits: self.waits_by(program, analysis), ..nothing() },
             DetailsDemand { replays, replays_all: replays_all && replays.is_some(), ..nothing() },
@@ -139,8 +132,6 @@ pub struct Details {
     pub states: Option<StateTable>,
     /// Slack and zeroing.
     pub gains: Option<Gains>,
-    /// What of the path by elapsed time is no useful work, by call path.
-    pub path_waits: Option<BTreeMap<PathId, PathWaitTimes>>,
     /// The run replayed without each of its largest rows, or why it was not.
     pub replays: Option<Result<RowReplays, NoRowReplays>>,
     /// Gains, by CPU weight, of the procedures and objects that are large.
@@ -261,11 +252,6 @@ fn times<T: Timelines>(
         (details.contention, details.holds) = (Some(contention), Some(holds));
     }
     sums(timelines, options, demand, &mut details)?;
-    if demand.path_waits {
-        let mut waits = PathWaits::new(timelines.program(), &analysis.critical_elapsed.segments);
-        sweep(&Unfolded(timelines), options.io_idle, &mut waits)?;
-        details.path_waits = Some(waits.into_kinds(|path| timelines.owner(path)));
-    }
     if demand.phases {
         details.phases = Some(phases(timelines, options, analysis)?);
     }

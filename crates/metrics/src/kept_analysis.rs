@@ -9,6 +9,7 @@ use crate::analysis::{
     Analysis, Charge, CriticalPath, EffectiveSamples, Measures, PathSegment, Precisions, ThreadStates,
 };
 use crate::parallel_regions::ParallelRegions;
+use crate::path_waits::PathWaitKind;
 use crate::spin_costs::SpinCosts;
 
 /// More than any run is charged; sums of less do not overflow.
@@ -17,14 +18,15 @@ const MOST_CHARGED: u128 = 1 << 62;
 stored! {
     Charge { thread, path, measures }
     Measures {
-        running, spinning, overhead, ready, blocked, blocks, npt_terms, critical_cpu, critical_elapsed, caused_wait, idle_blame,
-        observations,
+        running, spinning, overhead, ready, blocked, blocks, npt_terms, critical_cpu, critical_elapsed, path_waits, caused_wait,
+        idle_blame, observations,
     }
     ThreadStates { running, spinning, overhead, ready, blocked, switches }
     EffectiveSamples { cpu, npt, critical }
     Precisions { cpu, npt, critical }
     SpinCosts { while_spinning, while_ready, before_work }
 }
+stored!(enum PathWaitKind { 0: Ready, 1: Spinning, 2: Overhead, 3: Blocked(cause), 4: UnderWay });
 
 impl Analysis {
     /// The analysis, before folding, as bytes.
@@ -45,10 +47,12 @@ impl Analysis {
             let Measures {
                 running, spinning, overhead, ready, blocks, critical_cpu, critical_elapsed, ..
             } = charge.measures;
-            let Measures { ref blocked, caused_wait, idle_blame, observations, .. } = charge.measures;
+            let Measures { ref blocked, ref path_waits, caused_wait, idle_blame, observations, .. } =
+                charge.measures;
             [running, spinning, overhead, ready, blocks, critical_cpu, critical_elapsed]
                 .iter()
                 .chain(blocked)
+                .chain(path_waits.values())
                 .chain(&[caused_wait, idle_blame, observations])
                 .map(|&number| u128::from(number))
                 .sum::<u128>()

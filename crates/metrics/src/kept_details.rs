@@ -10,7 +10,6 @@ use crate::execution::{ExecutedGain, Executions, LeastGain, ReplayedChange, Repl
 use crate::gains::{Gain, Gains};
 use crate::holds::{LockHoldSums, LockHolds};
 use crate::lock_uses::ReplayedOrder;
-use crate::path_waits::PathWaitKind;
 use crate::phases::{Phases, ProposedPhase};
 use crate::processors::ProcessorTime;
 use crate::regions::MarkedRegion;
@@ -25,7 +24,7 @@ use crate::waits::{
 
 stored! {
     Details {
-        contention, holds, synchronisation, calls, phases, states, gains, path_waits, replays, prospects, executions,
+        contention, holds, synchronisation, calls, phases, states, gains, replays, prospects, executions,
         processors, waits,
     }
     Contention { objects, handovers, sites, wanted, places, threads }
@@ -74,7 +73,6 @@ stored!(enum Node {
 stored!(enum Condition {
     0: Running, 1: Spinning, 2: Overhead, 3: Ready, 4: Blocked(cause), 5: Wanted,
 });
-stored!(enum PathWaitKind { 0: Ready, 1: Spinning, 2: Overhead, 3: Blocked(cause), 4: UnderWay });
 stored!(enum NoRowReplays { 0: Refused(refusal), 1: Part, 2: Long(events), 3: Kind });
 stored!(enum ReplayRefusal {
     0: TooLong, 1: Missed(part), 2: Stuck(threads), 3: ChangedStuck(threads), 4: UnknownHolds(order),
@@ -122,7 +120,6 @@ impl Details {
             phases: take(&mut self.phases, part.phases),
             states: take(&mut self.states, part.states.is_some()),
             gains: take(&mut self.gains, part.gains.is_some()),
-            path_waits: take(&mut self.path_waits, part.path_waits),
             replays: take(&mut self.replays, part.replays.is_some()),
             prospects: take(&mut self.prospects, part.prospects),
             executions: take(&mut self.executions, part.prospects),
@@ -133,8 +130,7 @@ impl Details {
 
     /// Adds another part.
     pub fn add(&mut self, part: Details) {
-        let Details { contention, holds, synchronisation, calls, phases, states, gains, path_waits, .. } =
-            part;
+        let Details { contention, holds, synchronisation, calls, phases, states, gains, .. } = part;
         let Details { replays, prospects, executions, processors, waits, .. } = part;
         fn add<V>(value: &mut Option<V>, part: Option<V>) {
             if part.is_some() {
@@ -148,7 +144,6 @@ impl Details {
         add(&mut self.phases, phases);
         add(&mut self.states, states);
         add(&mut self.gains, gains);
-        add(&mut self.path_waits, path_waits);
         add(&mut self.replays, replays);
         add(&mut self.prospects, prospects);
         add(&mut self.executions, executions);
@@ -178,7 +173,6 @@ mod tests {
             contended: Vec::new(),
             states: Some(by),
             gains: Some(GainsOf { by, weight: Weight::Elapsed }),
-            path_waits: true,
             replays: None,
             replays_all: false,
             prospects: true,

@@ -7,7 +7,7 @@
 //! Work inside a segment is divided with all other work ([`crate::division`]). Waits go to the observation before them, as everywhere.
 //! The time between two segments (a message under way) is charged where the receiver waits for
 //! it; before the first and after the last segment, to the thread of that segment. So the charges add up to
-//! the path's length.
+//! the path's length. A wait of the last segment's thread that is not over when the run ends is its own, though.
 //!
 //! Time: constant per item and segment. Memory: a number per segment and thread.
 
@@ -41,6 +41,13 @@ pub enum PathWaitKind {
 /// Nanoseconds of the path by what they are.
 pub type PathWaitTimes = BTreeMap<PathWaitKind, u64>;
 
+/// Adds times to those of the same kind.
+pub(crate) fn add_times(sums: &mut PathWaitTimes, times: &PathWaitTimes) {
+    for (&kind, &time) in times {
+        *sums.entry(kind).or_default() += time;
+    }
+}
+
 /// The same for one path of one thread, which has few of them.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct PathWaitSums(Vec<(PathWaitKind, u64)>);
@@ -71,6 +78,8 @@ pub(crate) struct PathWaits<'a> {
     current: Vec<u32>,
     /// The first segment of each thread whose way there has not been charged.
     arriving: Vec<u32>,
+    /// What the last segment's thread has been charged of the time behind that segment.
+    behind: u64,
 }
 
 impl<'a> PathWaits<'a> {
@@ -82,26 +91,16 @@ impl<'a> PathWaits<'a> {
             next[index] = std::mem::replace(&mut current[segment.thread.index()], index as u32);
         }
         let arriving = current.clone();
-        PathWaits { ledger: ChargeLedger::new(program), segments, next, current, arriving }
+        PathWaits { ledger: ChargeLedger::new(program), segments, next, current, arriving, behind: 0 }
     }
 
-    /// What each path of each thread got.
-    pub fn into_charges(self) -> Vec<ChargeEntry<u64>> {
-        let sum = |entry: ChargeEntry<PathWaitSums>| {
+    /// What each path of each thread got, by what it is.
+    pub fn into_charges(self) -> impl Iterator<Item = ChargeEntry<PathWaitTimes>> {
+        let by_kind = |entry: ChargeEntry<PathWaitSums>| {
             let ChargeEntry { thread, path, value } = entry;
-            ChargeEntry { thread, path, value: value.0.iter().map(|(_, time)| time).sum() }
+            ChargeEntry { thread, path, value: value.0.into_iter().collect() }
         };
-        self.ledger.into_entries().into_iter().map(sum).collect()
-    }
-
-    /// What each path got of all threads, by what it is; `owner` gives the path that it belongs to.
-    pub fn into_kinds(self, owner: impl Fn(PathId) -> PathId) -> BTreeMap<PathId, PathWaitTimes> {
-        let mut kinds: BTreeMap<PathId, PathWaitTimes> = BTreeMap::new();
-        for ChargeEntry { path, value, .. } in self.ledger.into_entries() {
-            let of_owner = kinds.entry(owner(path)).or_default();
-            value.0.into_iter().for_each(|(kind, time)| *of_owner.entry(kind).or_default() += time);
-        }
-        kinds
+        self.ledger.into_entries().into_iter().map(by_kind)
     }
 
     /// Adds to what the path of the thread's last observation waited.
@@ -144,6 +143,20 @@ impl<'a> PathWaits<'a> {
         }
         sum
     }
+
+    /// The part of a wait that lies behind the last segment, where it is of that thread.
+    fn behind_path(&mut self, arc: Arc) -> u64 {
+        let Some(last) = self.segments.last().filter(|last| last.thread == arc.thread && last.to < arc.to)
+        else {
+            return 0;
+        };
+        if !matches!(arc.state, State::Ready | State::Blocked(_)) {
+            return 0;
+        }
+        let length = arc.to.since(arc.from.max(last.to));
+        self.behind += length;
+        length
+    }
 }
 
 impl Sweep for PathWaits<'_> {
@@ -152,7 +165,7 @@ impl Sweep for PathWaits<'_> {
             return;
         }
         self.arrive(arc.thread, arc.to);
-        let length = self.on_path(arc);
+        let length = self.on_path(arc) + self.behind_path(arc);
         if length == 0 {
             return;
         }
@@ -176,7 +189,31 @@ impl Sweep for PathWaits<'_> {
             self.arrive(ThreadId::from_index(index), end + 1);
         }
         if let Some(last) = self.segments.last().filter(|last| last.to < end) {
-            self.wait(last.thread, PathWaitKind::UnderWay, end.since(last.to));
+            let rest = end.since(last.to).saturating_sub(self.behind);
+            if rest > 0 {
+                self.wait(last.thread, PathWaitKind::UnderWay, rest);
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drawn::Drawn;
+
+    #[test]
+    fn a_wait_that_is_not_over_at_the_end_has_its_cause() {
+        let measures = Drawn::new("T1 AAAzzzz").own("A");
+        assert_eq!((measures.critical_elapsed, measures.running), (7, 3));
+        assert_eq!(measures.path_waits, PathWaitTimes::from([(PathWaitKind::Blocked(Cause::Sleep), 4)]));
+    }
+
+    #[test]
+    fn waits_of_one_procedure_are_on_the_path_by_their_own_cause() {
+        let drawn = Drawn::new("T1 AAzzzAccccA\nT2 ______BBBB_\nT1@6 -> T2 create\nT2@10 -> T1 signal");
+        let measures = drawn.own("A");
+        assert_eq!((measures.critical_elapsed, measures.blocked_for(Cause::Condition)), (7, 4));
+        assert_eq!(measures.path_waits, PathWaitTimes::from([(PathWaitKind::Blocked(Cause::Sleep), 3)]));
     }
 }

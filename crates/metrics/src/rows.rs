@@ -22,6 +22,7 @@ use longpole_event::{ProcessId, ThreadId};
 use longpole_trace::{CodePlace, PathId, Paths, Program};
 
 use crate::analysis::{Analysis, By, Measures, Node, NodeRow};
+use crate::path_waits::add_times;
 
 impl Measures {
     /// Adds the other's measures to these.
@@ -35,6 +36,7 @@ impl Measures {
         add_each(&mut self.npt_terms, &other.npt_terms);
         self.critical_cpu += other.critical_cpu;
         self.critical_elapsed += other.critical_elapsed;
+        add_times(&mut self.path_waits, &other.path_waits);
         self.caused_wait += other.caused_wait;
         self.idle_blame += other.idle_blame;
         self.observations += other.observations;

@@ -23,6 +23,7 @@ use crate::execution::{ExecutedSpinEnds, ExecutionPlan, PlaceFactors};
 use crate::lanes::{LaneLengths, Lanes};
 use crate::lookahead::LaneLookahead;
 use crate::marks::{Mark, ObjectMark, Rules};
+use crate::path_waits::PathWaitKind;
 use crate::work_on_path::WorkOnPath;
 
 /// Whose work changes.
@@ -289,12 +290,12 @@ fn own_waits(analysis: &Analysis, rules: &ChangeRules<'_>, lane: usize) -> f64 {
     };
     let is_meant = |index: usize| (index == lane || lane == rules.changes.len()) && of_procedure(index);
     let left_out = |charge: &Charge| {
-        let waited = UNEXPLAINED.map(|cause| charge.measures.blocked_for(cause)).iter().sum();
-        let on_path = charge.measures.on_elapsed_path(waited);
-        if on_path == 0.0 {
+        let of_cause = |cause| charge.measures.on_elapsed_path(PathWaitKind::Blocked(cause));
+        let on_path: u64 = UNEXPLAINED.map(of_cause).iter().sum();
+        if on_path == 0 {
             0.0
         } else {
-            on_path * (1.0 - rules.factor_of(charge.thread, charge.path, is_meant)).max(0.0)
+            on_path as f64 * (1.0 - rules.factor_of(charge.thread, charge.path, is_meant)).max(0.0)
         }
     };
     analysis.charges.iter().map(left_out).sum()

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use longpole_event::ThreadId;
-use longpole_metrics::{Measures, Node};
+use longpole_metrics::{Measures, Node, PathWaitKind};
 use longpole_trace::{Cause, ProcedureId};
 
 use super::sentence::{Sentence, sentence};
@@ -71,7 +71,13 @@ pub(super) fn waits_of(input: &ReportTables<'_>) -> (WaitTimes, WaitTimes) {
             if working.get(charge.thread.index()) == Some(&true) {
                 add(&mut all, (cause, place), charge.thread, time);
             }
-            let time = measures.on_elapsed_path(time).round() as u64;
+        }
+        for (&kind, &time) in &measures.path_waits {
+            let cause = match kind {
+                PathWaitKind::Ready => None,
+                PathWaitKind::Blocked(cause) => Some(cause),
+                PathWaitKind::Spinning | PathWaitKind::Overhead | PathWaitKind::UnderWay => continue,
+            };
             add(&mut on_path, (cause, place), charge.thread, time);
         }
     }

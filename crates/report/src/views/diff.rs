@@ -79,13 +79,7 @@ impl<'a, 'b> BothRuns<'a, 'b> {
 /// What [`build_diff`] needs of each recording beside the analysis.
 #[must_use]
 pub fn diff_demand() -> DetailsDemand {
-    DetailsDemand {
-        contention: true,
-        phases: true,
-        path_waits: true,
-        waits: Some(By::Procedure),
-        ..DetailsDemand::default()
-    }
+    DetailsDemand { contention: true, phases: true, waits: Some(By::Procedure), ..DetailsDemand::default() }
 }
 
 /// Builds the comparison of two recordings, with what was predicted of the first one.

@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use longpole_event::ThreadId;
-use longpole_metrics::{Node, PinnedSet};
+use longpole_metrics::{Node, PathWaitKind, PinnedSet};
 
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit,
@@ -51,17 +51,17 @@ pub(in crate::findings) fn pinned_threads(input: &ReportTables<'_>) -> Vec<Pinne
     if analysis.pinning.times.is_empty() {
         return Vec::new();
     }
-    let mut ready_on_path: BTreeMap<ThreadId, f64> = BTreeMap::new();
+    let mut ready_on_path: BTreeMap<ThreadId, u64> = BTreeMap::new();
     for charge in &analysis.charges {
         *ready_on_path.entry(charge.thread).or_default() +=
-            charge.measures.on_elapsed_path(charge.measures.ready);
+            charge.measures.on_elapsed_path(PathWaitKind::Ready);
     }
     let mut sets: BTreeMap<PinnedSet, PinnedThreads> = BTreeMap::new();
     for time in &analysis.pinning.times {
         let new = || PinnedThreads { set: time.set, threads: Vec::new(), waited: 0, on_path: 0 };
         let found = sets.entry(time.set).or_insert_with(new);
         let ready = analysis.threads[time.thread.index()].ready.max(1) as f64;
-        let on_path = ready_on_path.get(&time.thread).copied().unwrap_or(0.0);
+        let on_path = ready_on_path.get(&time.thread).copied().unwrap_or(0) as f64;
         found.threads.push(time.thread);
         found.waited += time.waited;
         found.on_path += (on_path * (time.waited as f64 / ready).min(1.0)).round() as u64;

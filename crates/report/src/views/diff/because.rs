@@ -52,10 +52,8 @@ fn is_of_procedure(kind: PathWaitKind) -> bool {
 pub(super) fn because(runs: BothRuns<'_, '_>) -> Vec<(Row, String)> {
     let mut words: BTreeMap<&'static str, String> = BTreeMap::from([(WORK, WORK.to_owned())]);
     let parts = runs.map(parts);
-    for kind in runs.map(|run| run.details.path_waits.clone().unwrap_or_default()) {
-        for (word, text) in kind.values().flat_map(|times| times.keys()).map(|&kind| wait_words(kind)) {
-            words.insert(word, text);
-        }
+    for charge in runs.map(|run| &run.analysis.charges).into_iter().flatten() {
+        words.extend(charge.measures.path_waits.keys().map(|&kind| wait_words(kind)));
     }
     let [before, after] = runs.map(|run| run.analysis.elapsed as f64);
     let sum = |parts: &BTreeMap<ComparedPathPart, ComparedAmount>| -> f64 {
@@ -92,10 +90,10 @@ fn parts(run: &ReportTables<'_>) -> BTreeMap<ComparedPathPart, ComparedAmount> {
             parts.entry(part).or_default().add(amount);
         }
     };
-    for (&path, times) in run.details.path_waits.iter().flatten() {
-        let procedure = run.paths.innermost(path).map(|place| place.procedure);
+    for charge in &run.analysis.charges {
+        let procedure = run.paths.innermost(charge.path).map(|place| place.procedure);
         let name = procedure.map(|id| name_of_procedure(run, id));
-        for (&kind, &time) in times {
+        for (&kind, &time) in &charge.measures.path_waits {
             *waited.entry(procedure).or_default() += time as f64;
             let name = name.clone().filter(|_| is_of_procedure(kind));
             add((name, wait_words(kind).0), ComparedAmount::exact(time as f64));
