@@ -1,6 +1,6 @@
 //! Programs of OpenMP, by gcc's runtime and by LLVM's: what their threads hand each other through its constructs.
 
-use super::{build_with, first, number, record};
+use super::{build_with, first, number, record, teams};
 use crate::support::{Session, or_skip};
 
 /// Transfers of an object in pages of 8 KiB and in lines.
@@ -10,7 +10,8 @@ fn a_relaxation_s_layouts_ask_for_the_pages_that_can_be_counted() {
     const ROUNDS: u64 = 3;
     for compiler in ["gcc", "clang"] {
         let program = or_skip!(build_with(&session, compiler, "red_black", &["-fopenmp"]));
-        for (threads, down) in [(2_u64, 1_u64), (4, 2), (8, 2)] {
+        for &threads in teams(compiler) {
+            let down = if threads == 2 { 1 } else { 2 };
             let across = threads / down;
             let borders = 2 * (down - 1) * across;
             for (mode, pages) in [

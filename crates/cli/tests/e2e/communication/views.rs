@@ -240,7 +240,8 @@ fn a_sum_under_a_lock_that_is_read_behind_a_barrier_has_the_graph_derived_by_han
     let session = Session::beside_others();
     for compiler in ["gcc", "clang"] {
         let program = or_skip!(build(&session, compiler, "shared_sum"));
-        for (threads, rounds) in [(2_u64, 50_u64), (4, 30), (8, 20)] {
+        for &threads in super::teams(compiler) {
+            let rounds = 100 / threads;
             let recording = record(&session, &program, &[&threads.to_string(), &rounds.to_string()]);
             let answer = recording.report("causality", "object");
             let row = of_object(&answer, "sum");
