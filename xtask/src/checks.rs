@@ -29,8 +29,11 @@ pub fn check() -> Result<ExitCode> {
     Ok(steps.finish(&[]))
 }
 
-/// `cargo xtask test`: everything.
-pub fn test(install: bool) -> Result<ExitCode> {
+/// Tests at one time for each processor: many wait, and those that measure have the machine for themselves.
+const TESTS_PER_CPU: usize = 2;
+
+/// `cargo xtask test`: everything; the slow end-to-end tests where they are asked for.
+pub fn test(install: bool, slow: bool) -> Result<ExitCode> {
     let mut steps = Steps::new();
     let missing = tools::provide(install);
     static_checks(&mut steps);
@@ -39,9 +42,11 @@ pub fn test(install: bool) -> Result<ExitCode> {
     fs::write(&skips, "").with_context(|| format!("write {}", skips.display()))?;
     // A run that is meant to be complete says so by CI=true: then a test that would skip fails.
     let complete = std::env::var("CI").is_ok_and(|value| value == "true" || value == "1");
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = (TESTS_PER_CPU * cpus).to_string();
     let test = |arguments: &[&str]| {
         let mut command = cargo(arguments);
-        command.env("LONGPOLE_SKIPS", &skips);
+        command.env("LONGPOLE_SKIPS", &skips).env("RUST_TEST_THREADS", &threads);
         if complete {
             command.env("LONGPOLE_NO_SKIPS", "1");
         }
@@ -65,7 +70,9 @@ pub fn test(install: bool) -> Result<ExitCode> {
         succeed(cargo(&model).env("RUSTFLAGS", "--cfg loom"))
     });
     steps.step("end-to-end tests", || {
-        unsteady = unsteady::run(&[&["test", "--no-fail-fast"], &built::END_TO_END[..]].concat(), test)?;
+        let ignored: &[&str] = if slow { &["--", "--include-ignored"] } else { &[] };
+        let arguments = [&["test", "--no-fail-fast"], &built::END_TO_END[..], ignored].concat();
+        unsteady = unsteady::run(&arguments, test)?;
         Ok(())
     });
     let mut skipped: Vec<String> =

@@ -40,6 +40,9 @@ struct XtaskArguments {
 enum XtaskCommand {
     /// Every check and every test, the end-to-end ones included.
     Test {
+        /// Also those end-to-end tests that take ten seconds or more.
+        #[arg(long)]
+        slow: bool,
         /// Don't install what is missing, even where it could be done.
         #[arg(long)]
         no_install: bool,
@@ -148,7 +151,7 @@ fn main() -> ExitCode {
 
 fn run(command: XtaskCommand) -> Result<ExitCode> {
     match command {
-        XtaskCommand::Test { no_install } => checks::test(!no_install),
+        XtaskCommand::Test { slow, no_install } => checks::test(!no_install, slow),
         XtaskCommand::Check => checks::check(),
         XtaskCommand::Census { list } => census::run(list),
         XtaskCommand::Bench { rounds, only } => bench::run(rounds, &only),

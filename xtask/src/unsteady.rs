@@ -18,7 +18,7 @@ const MOST_TURNS: usize = 3;
 /// A test fails on a calm machine only by a defect: where others take less than this share of it.
 const CALM: f64 = 0.05;
 
-/// Runs `cargo test` with these arguments; gives the tests that failed at first and passed alone.
+/// Runs `cargo test` with these arguments, and those of the test program after `--`; gives the tests that failed at first and passed alone.
 ///
 /// # Errors
 /// Where tests fail again on a calm machine, or `MOST_TURNS` times (all of them are named); too many fail; or the command cannot be run.
@@ -30,7 +30,8 @@ pub fn run(arguments: &[&str], command: impl Fn(&[&str]) -> Command) -> Result<V
     let mut broken = Vec::new();
     for test in &failed {
         let mut repeated = arguments.to_vec();
-        repeated.extend(["--", "--exact", test]);
+        repeated.extend(["--"].into_iter().filter(|dashes| !arguments.contains(dashes)));
+        repeated.extend(["--exact", test]);
         if let Some(turns) = turns_failed(test, || command(&repeated))? {
             broken.push(format!("{test} ({turns} times)"));
         }
@@ -119,6 +120,12 @@ mod tests {
             ["test", "--", "--exact", "c"] => shell("echo 'test c ... ok'"),
             _ => shell("exit 101"),
         };
+        let with_ignored = |arguments: &[&str]| match arguments {
+            ["test", "--", "--ignored"] => shell("echo 'test c ... FAILED'; exit 101"),
+            ["test", "--", "--ignored", "--exact", "c"] => shell("echo 'test c ... ok'"),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(run(&["test", "--", "--ignored"], with_ignored).unwrap(), ["c"]);
         let error = run(&["test"], two).unwrap_err().to_string();
         assert!(error.contains("a::b") && error.contains("d (") && !error.contains("c ("), "{error}");
     }

@@ -48,11 +48,13 @@ fn shares_are_as_measured(collector: Collector) {
 }
 
 #[test]
+#[ignore = "it takes ten seconds: cargo xtask test --slow"]
 fn bpf_divides_short_bursts_as_measured() {
     shares_are_as_measured(Collector::Bpf);
 }
 
 #[test]
+#[ignore = "it takes ten seconds: cargo xtask test --slow"]
 fn perf_divides_short_bursts_as_measured() {
     shares_are_as_measured(Collector::Perf);
 }

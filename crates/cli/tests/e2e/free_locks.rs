@@ -53,6 +53,7 @@ fn who_lets_a_lock_go_by_its_last_call_is_told() {
 }
 
 #[test]
+#[ignore = "it takes ten seconds: cargo xtask test --slow"]
 fn work_beside_a_stage_of_a_pipeline_gains_no_more_than_that_lets_it() {
     const STAGES: &str = "pipeline_stages.cpp";
     const LIBRARY: [&str; 1] = ["-ltbb"];

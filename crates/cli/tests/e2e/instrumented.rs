@@ -170,6 +170,7 @@ fn procedures_that_exceptions_leave_without_a_word_are_left() {
 }
 
 #[test]
+#[ignore = "it takes ten seconds: cargo xtask test --slow"]
 fn what_telling_of_calls_costs_is_not_the_programs() {
     /// Others' use of the caches makes calls cost more than the trials tell, and keeps the recorder from its work: one
     /// recording of several is without it.

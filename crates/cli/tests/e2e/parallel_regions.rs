@@ -14,6 +14,7 @@ fn change(recording: &Recording) -> Option<Map<String, Value>> {
 }
 
 #[test]
+#[ignore = "it takes ten seconds: cargo xtask test --slow"]
 fn regions_that_do_not_pay_cost_what_the_program_without_them_saves() {
     let session = Session::alone();
     or_skip!(may_be_real_time());

@@ -191,6 +191,7 @@ fn items_of_a_queue_go_to_whoever_is_free_in_the_changed_run() {
 
 /// What is done in holds is done between them too: only a replay tells one from the other, and only `zero` measures it without a rebuilt program.
 #[test]
+#[ignore = "it takes ten seconds: cargo xtask test --slow"]
 fn holds_become_shorter_without_the_same_work_beside_them() {
     let session = Session::start();
     let recording = reproduced_or_skip!(&session, "hold_times.c");

@@ -30,6 +30,7 @@ fn change(session: &Session, program: &Path, place: &str) -> Option<Map<String, 
 }
 
 #[test]
+#[ignore = "it takes ten seconds: cargo xtask test --slow"]
 fn counters_in_one_line_are_to_be_spread_out_and_one_counter_to_be_divided() {
     let session = Session::alone();
     let program = or_skip!(program(&session));

@@ -16,6 +16,7 @@ fn cpu_seconds(program: &Path) -> f64 {
 }
 
 #[test]
+#[ignore = "it takes ten seconds: cargo xtask test --slow"]
 fn calls_of_a_lock_cost_what_the_program_without_them_saves() {
     let session = Session::alone();
     let without = session.path().join("without");

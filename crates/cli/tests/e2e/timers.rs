@@ -260,6 +260,7 @@ fn a_thread_that_is_told_to_stop_holds_nobody_up_but_by_its_lock() {
 
 /// After two beats nothing in the recording tells a thread that looks whether it is to end from one that has three beats to do.
 #[test]
+#[ignore = "it takes ten seconds: cargo xtask test --slow"]
 fn a_thread_that_slept_twice_may_have_been_told_to_end_or_have_had_to_sleep_so_often() {
     let session = Session::start();
     or_skip!(Collector::Bpf.permitted());

@@ -68,6 +68,7 @@ fn a_version_that_ends_otherwise_is_refused() {
 
 /// 600 ms of reading, 400 ms on two threads, 200 ms of writing.
 #[test]
+#[ignore = "it takes ten seconds: cargo xtask test --slow"]
 fn a_rebuilt_program_gains_what_was_predicted() {
     let session = Session::alone();
     let program = or_skip!(session.build("serial_then_parallel.c", &[]));
@@ -155,6 +156,7 @@ fn experiments_on_fixed_work(experiments: &[&str]) -> Result<Option<Answer>, Str
 
 /// `prepare` is a part of the path, `short_side` is not. What is asserted of CPU time does not depend on what else the machine does.
 #[test]
+#[ignore = "it takes ten seconds: cargo xtask test --slow"]
 fn a_procedure_on_the_path_lengthens_the_run_and_one_beside_it_does_not() {
     let Some(answer) =
         or_skip!(experiments_on_fixed_work(&["--slow", "prepare@1", "--slow", "short_side@100%"]))
@@ -192,6 +194,7 @@ fn a_procedure_on_the_path_lengthens_the_run_and_one_beside_it_does_not() {
 
 /// As above, with all others delayed in place of a faster procedure: what is on the path gains, what is beside it does not.
 #[test]
+#[ignore = "it takes ten seconds: cargo xtask test --slow"]
 fn a_virtual_speed_up_gains_on_the_path_and_nothing_beside_it() {
     let Some(answer) =
         or_skip!(experiments_on_fixed_work(&["--virtual", "prepare@1", "--virtual", "short_side"]))

@@ -129,11 +129,13 @@ fn the_layout_that_is_predicted_is_that_of_the_rebuilt_program() {
 }
 
 #[test]
+#[ignore = "it takes ten seconds: cargo xtask test --slow"]
 fn the_layout_that_is_predicted_is_that_of_the_rebuilt_program_with_8_threads() {
     assert_rebuilt("gcc", 8);
 }
 
 #[test]
+#[ignore = "it takes ten seconds: cargo xtask test --slow"]
 fn the_layout_that_is_predicted_is_that_of_the_rebuilt_program_by_clang() {
     assert_rebuilt("clang", 4);
 }

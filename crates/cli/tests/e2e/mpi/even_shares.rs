@@ -13,6 +13,7 @@ fn on_path(recording: &Recording) -> f64 {
 }
 
 #[test]
+#[ignore = "it takes ten seconds: cargo xtask test --slow"]
 fn even_shares_save_what_was_promised() {
     let session = Session::start();
     or_skip!(find("chrt"));
