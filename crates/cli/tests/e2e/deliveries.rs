@@ -21,9 +21,9 @@ fn a_small_write_behind_another_one_is_to_be_sent_at_once() {
     let path = program.to_str().unwrap();
     let at_once = session.least_seconds(&program, &["at_once"]);
     for mode in [&[][..], &["poll"]] {
-        // How many acknowledgements come late is up to the system, in each run anew.
+        // How many acknowledgements come late is up to the system, in each run anew; what else others use only lengthens a run.
         let (elapsed, most) = promised(&session, path, mode);
-        let truth = elapsed - at_once;
+        let truth = elapsed.min(session.least_seconds(&program, mode)) - at_once;
         assert!(most.is_some_and(|most| most > 0.9 * truth), "{mode:?}: {most:?} s, in truth {truth}");
     }
 }
