@@ -13,49 +13,36 @@ use longpole_event::Time;
 use rustc_hash::FxHashMap;
 
 use crate::connections::ReadWait;
+use crate::transitions::KnownStream;
 
 /// What arrives later than this was held back, nanoseconds: the least delay of an acknowledgement is 40 ms, and where other programs have
 /// the processors soft interrupts are put off for some milliseconds.
 const LONGEST_DELIVERY: u64 = 20_000_000;
 
-/// What was written into one stream, and is not known to be read.
+/// What was written into the streams of one log and is not read up, in the first reading: where each write ends, and when it was done.
 #[derive(Debug, Default)]
-struct UnreadWrites {
-    /// Where each ends, and when it was done.
-    writes: VecDeque<(u64, Time)>,
-    /// Where the last one ended.
-    written: u64,
-}
-
-/// The streams of one log, in the first reading.
-#[derive(Debug, Default)]
-pub(crate) struct Deliveries(FxHashMap<u64, UnreadWrites>);
+pub(crate) struct Deliveries(FxHashMap<u64, VecDeque<(u64, Time)>>);
 
 impl Deliveries {
     /// Something was written, up to this byte.
     pub(crate) fn write(&mut self, channel: u64, end: u64, time: Time) {
-        let stream = self.0.entry(channel).or_default();
-        stream.writes.push_back((end, time));
-        stream.written = stream.written.max(end);
+        self.0.entry(channel).or_default().push_back((end, time));
     }
 
-    /// These bytes were read: when the first of them was written. What was in the stream before its first write counts from another byte, as
-    /// the first read beyond its last write shows: of such a stream nothing is known.
-    pub(crate) fn read(&mut self, channel: u64, begin: u64, end: u64) -> Option<Time> {
-        let stream = self.0.get_mut(&channel)?;
-        if end > stream.written {
-            stream.written = u64::MAX;
-        }
-        if stream.written == u64::MAX {
-            stream.writes.clear();
+    /// These bytes were read: when the first of them was written. In a stream that held something before its first write they count from
+    /// another byte: of such a one nothing is known.
+    pub(crate) fn read(&mut self, channel: u64, begin: u64, end: u64, known: KnownStream) -> Option<Time> {
+        if known.before > 0 {
+            self.0.remove(&channel);
             return None;
         }
-        while stream.writes.front().is_some_and(|&(written, _)| written <= begin) {
-            stream.writes.pop_front();
+        let writes = self.0.get_mut(&channel)?;
+        while writes.front().is_some_and(|&(written, _)| written <= begin) {
+            writes.pop_front();
         }
-        let first = stream.writes.front().map(|&(_, time)| time);
-        while stream.writes.front().is_some_and(|&(written, _)| written <= end) {
-            stream.writes.pop_front();
+        let first = writes.front().map(|&(_, time)| time);
+        while writes.front().is_some_and(|&(written, _)| written <= end) {
+            writes.pop_front();
         }
         first
     }
@@ -79,27 +66,38 @@ mod tests {
         is_late(ReadWait { wake: 0, begin: at(begin), end: at(end) }, at(written))
     }
 
-    #[test]
-    fn a_read_tells_when_its_first_byte_was_written() {
-        let mut streams = Deliveries::default();
-        for (end, time) in [(100, 1), (120, 2), (300, 3)] {
+    /// Writes up to these bytes, one after the other.
+    fn write(streams: &mut Deliveries, known: &mut KnownStream, writes: &[(u64, u64)]) {
+        for &(end, time) in writes {
+            known.write(end);
             streams.write(7, end, at(time));
         }
-        assert_eq!(streams.read(7, 0, 100), Some(at(1)));
+    }
+
+    fn read(streams: &mut Deliveries, known: &mut KnownStream, begin: u64, end: u64) -> Option<Time> {
+        known.read(end);
+        streams.read(7, begin, end, *known)
+    }
+
+    #[test]
+    fn a_read_tells_when_its_first_byte_was_written() {
+        let (mut streams, mut known) = (Deliveries::default(), KnownStream::default());
+        write(&mut streams, &mut known, &[(100, 1), (120, 2), (300, 3)]);
+        assert_eq!(read(&mut streams, &mut known, 0, 100), Some(at(1)));
         // A part of the second, then the rest of it with the third.
-        assert_eq!(streams.read(7, 100, 110), Some(at(2)));
-        assert_eq!(streams.read(7, 110, 300), Some(at(2)));
-        assert_eq!(streams.read(7, 300, 310), None, "never written");
-        assert_eq!(streams.read(8, 0, 10), None);
+        assert_eq!(read(&mut streams, &mut known, 100, 110), Some(at(2)));
+        assert_eq!(read(&mut streams, &mut known, 110, 300), Some(at(2)));
+        assert_eq!(read(&mut streams, &mut known, 300, 310), None, "never written");
+        assert_eq!(streams.read(8, 0, 10, KnownStream::default()), None);
     }
 
     #[test]
     fn a_stream_that_held_something_before_its_first_write_tells_nothing() {
-        let mut streams = Deliveries::default();
-        streams.write(7, 100, at(1));
-        assert_eq!(streams.read(7, 0, 150), None);
-        streams.write(7, 200, at(2));
-        assert_eq!(streams.read(7, 150, 200), None);
+        let (mut streams, mut known) = (Deliveries::default(), KnownStream::default());
+        write(&mut streams, &mut known, &[(100, 1)]);
+        assert_eq!(read(&mut streams, &mut known, 0, 150), None);
+        write(&mut streams, &mut known, &[(200, 2)]);
+        assert_eq!(read(&mut streams, &mut known, 150, 200), None);
     }
 
     #[test]

@@ -225,14 +225,16 @@ impl Inventory {
         }
     }
 
-    /// Follows what is written and read.
+    /// Follows what is written and read, behind the dependences.
     fn deliver(&mut self, event: &Event) {
         match event.kind {
             EventKind::Write { channel, position, bytes } => {
                 self.deliveries.write(channel, position.saturating_add(bytes), event.time);
             }
             EventKind::Read { channel, position, bytes } if bytes > 0 => {
-                let written = self.deliveries.read(channel, position, position.saturating_add(bytes));
+                let known = self.dependences.streams[&channel];
+                let end = position.saturating_add(bytes);
+                let written = self.deliveries.read(channel, position, end, known);
                 if let Some(thread) = self.thread(event.thread)
                     && let Some(wait) = thread.interrupted.take()
                     && written.is_some_and(|written| is_late(wait, written))
