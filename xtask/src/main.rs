@@ -38,9 +38,9 @@ struct XtaskArguments {
 
 #[derive(Subcommand)]
 enum XtaskCommand {
-    /// Every check and every test, the end-to-end ones included.
+    /// Every check and test, the end-to-end ones included, but the slowest of these.
     Test {
-        /// Also those end-to-end tests that take ten seconds or more.
+        /// Also the slowest, which take ten seconds or more each.
         #[arg(long)]
         slow: bool,
         /// Don't install what is missing, even where it could be done.

@@ -30,7 +30,9 @@ pub fn run(arguments: &[&str], command: impl Fn(&[&str]) -> Command) -> Result<V
     let mut broken = Vec::new();
     for test in &failed {
         let mut repeated = arguments.to_vec();
-        repeated.extend(["--"].into_iter().filter(|dashes| !arguments.contains(dashes)));
+        if !arguments.contains(&"--") {
+            repeated.push("--");
+        }
         repeated.extend(["--exact", test]);
         if let Some(turns) = turns_failed(test, || command(&repeated))? {
             broken.push(format!("{test} ({turns} times)"));
