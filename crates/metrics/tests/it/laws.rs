@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use longpole_event::{ThreadId, Time};
-use longpole_metrics::{Analysis, By, CriticalPath, Measures, MetricOptions, Node, Order, analyse, rows};
+use longpole_metrics::{
+    Analysis, By, CriticalPath, Measures, MetricOptions, Node, Order, PathWaitKind, analyse, rows,
+};
 use longpole_testkit::{MemoryTimelines, oracle, random_timelines};
 use longpole_trace::{Cause, DependenceKind, Item, ItemKind, ObservationKind, PathId, State};
 use proptest::prelude::*;
@@ -234,6 +236,21 @@ proptest! {
             let waited = matches!(oracle::state_in(&made, item.thread, before), State::Blocked(_));
             if waited && oracle::state_in(&made, source, before) == State::Running {
                 prop_assert!(!is_on(&path, item.thread, before), "{:?} {:?}", item, path);
+            }
+        }
+    }
+
+    #[test]
+    fn waits_on_the_elapsed_path_are_waits_of_that_cause(made in random_timelines(4, 60)) {
+        for charge in &analysis(&made, false).charges {
+            let Measures { path_waits, critical_elapsed, ready, .. } = &charge.measures;
+            prop_assert!(path_waits.values().sum::<u64>() <= *critical_elapsed);
+            for (&kind, &time) in path_waits {
+                match kind {
+                    PathWaitKind::Ready => prop_assert!(time <= *ready),
+                    PathWaitKind::Blocked(cause) => prop_assert!(time <= charge.measures.blocked_for(cause)),
+                    PathWaitKind::Spinning | PathWaitKind::Overhead | PathWaitKind::UnderWay => {}
+                }
             }
         }
     }
