@@ -111,7 +111,7 @@ pub(crate) fn waiting_for(cause: Cause) -> &'static str {
         Cause::Io => "waiting for a file or disk",
         Cause::Pipe => "waiting for a pipe",
         Cause::Socket => "waiting for a socket",
-        Cause::Delivery => "waiting for data that was sent already",
+        Cause::Delivery => "waiting for late data",
         Cause::Terminal => "waiting for the terminal",
         Cause::Poll => "waiting for descriptors (poll)",
         Cause::PollTimeout => "waiting for a timer (poll)",

@@ -37,7 +37,7 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
 
 fn answer(basis: &FindingBasis<'_, '_>, finding: &Finding) -> LeadingAnswer {
     let mut answer = waiting_answer(basis, finding);
-    let why = "What they wait for had been written 20 ms before it arrived, or more: the system held it back, as Nagle's algorithm does with a \
+    let why = "What threads wait for had been written 20 ms before it arrived, or more: the system held it back, as Nagle's algorithm does with a \
                small write that follows another one, until the first is acknowledged. The sender can set TCP_NODELAY, or write all of it in \
                one call.";
     answer.reasons.insert(0, sentence![why]);
