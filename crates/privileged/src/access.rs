@@ -116,13 +116,14 @@ impl KernelAccess {
         }
     }
 
-    /// Has joins seen that processes make through this C library; of how many of its functions. The privileged process does not do that.
+    /// Has joins seen that processes make through these functions of a C library, of [`crate::USUAL_JOIN`] and [`crate::RARE_JOINS`]; how
+    /// many of them it has. The privileged process does not do that.
     ///
     /// # Errors
     /// When it is no file, or too large.
-    pub fn attach_library(&mut self, library: &File) -> io::Result<usize> {
+    pub fn attach_library(&mut self, library: &File, joins: &[&str]) -> io::Result<usize> {
         match self {
-            KernelAccess::Own(programs) => programs.attach_library(library),
+            KernelAccess::Own(programs) => programs.attach_library(library, joins),
             KernelAccess::Process(_) => Ok(0),
         }
     }

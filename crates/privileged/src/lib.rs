@@ -32,6 +32,7 @@ pub use breakpoints::{MOST_STORES, MOST_WATCHED, WatchedMemory};
 pub use jitter::{Intervals, VariedClocks, bare_clock, mean, steady};
 pub use mapping_rings::RingMapping;
 pub use privacy::Privacy;
+pub use probes::{RARE_JOINS, USUAL_JOIN};
 pub use process::{PRIVILEGED_FILE, PrivilegedProcess, kernel_symbols};
 pub use programs::{BpfError, CollectorMaps, KernelFacts, KernelPrograms, MOST_STACK_BYTES, ProgramSettings};
 pub use ring::{PerfEvent, PerfRing, RingRecord, online_cpus, records};

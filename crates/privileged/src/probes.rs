@@ -73,11 +73,20 @@ const TRACEPOINTS: [ProbeGroup; 1] = [ProbeGroup {
     programs: &[("socket_sent", &["sock_send_length"]), ("socket_received", &["sock_recv_length"])],
 }];
 
-/// Functions of C libraries that join a thread, and the programs for them.
-const JOINS: [(&str, &[&str]); 2] = [
-    ("join_waits", &["pthread_join", "thrd_join"]),
-    ("join_tries", &["pthread_timedjoin_np", "pthread_clockjoin_np", "pthread_tryjoin_np"]),
-];
+/// The function of C libraries by which nearly all programs join threads.
+pub const USUAL_JOIN: &str = "pthread_join";
+/// The others that do. Few programs use one, and each costs the end of a recording 80 ms (Linux 6.18): the kernel takes
+/// probes away one after the other, and waits each time until no processor runs them.
+pub const RARE_JOINS: [&str; 4] =
+    ["thrd_join", "pthread_timedjoin_np", "pthread_clockjoin_np", "pthread_tryjoin_np"];
+
+/// The program for a join that waits without end, and that for others.
+const JOIN_PROGRAMS: [&str; 2] = ["join_waits", "join_tries"];
+
+fn program_of(join: &str) -> &'static str {
+    let [waits, tries] = JOIN_PROGRAMS;
+    if join == USUAL_JOIN || join == "thrd_join" { waits } else { tries }
+}
 
 /// The functions of the kernel that programs can be for.
 pub(crate) fn functions() -> Vec<&'static str> {
@@ -147,26 +156,29 @@ impl JoinProbes {
             let program = programs.program_mut(name).expect("the object has this program");
             <&mut UProbe>::try_from(program).is_ok_and(|program| program.load().is_ok())
         };
-        JoinProbes { is_loaded: JOINS.iter().all(|(name, _)| load(name)), links: Vec::new() }
+        JoinProbes { is_loaded: JOIN_PROGRAMS.into_iter().all(&mut load), links: Vec::new() }
     }
 
-    /// Attaches the programs to the functions of a library, wherever it is mapped; how many it has.
+    /// Attaches the programs to these functions of a library, wherever it is mapped; how many it has.
     ///
     /// Where a function begins is read from the file itself: a breakpoint anywhere else would damage what others execute.
-    pub(crate) fn attach(&mut self, programs: &mut Ebpf, library: &File) -> io::Result<usize> {
+    pub(crate) fn attach(
+        &mut self,
+        programs: &mut Ebpf,
+        library: &File,
+        joins: &[&str],
+    ) -> io::Result<usize> {
         let metadata = library.metadata()?;
         if !metadata.is_file() || metadata.len() > MOST_LIBRARY_BYTES {
             return Err(io::Error::from_raw_os_error(libc::EPERM));
         }
         let path = format!("/proc/self/fd/{}", library.as_raw_fd());
         let before = self.links.len();
-        for (name, functions) in JOINS.into_iter().filter(|_| self.is_loaded) {
-            let program = programs.program_mut(name).expect("the object has this program");
+        for &join in joins.iter().filter(|_| self.is_loaded) {
+            let program = programs.program_mut(program_of(join)).expect("the object has this program");
             let Ok(program) = <&mut UProbe>::try_from(program) else { continue };
-            for &of in functions {
-                let link = program.attach(of, &path, UProbeScope::AllProcesses);
-                self.links.extend(link.and_then(|link| program.take_link(link)));
-            }
+            let link = program.attach(join, &path, UProbeScope::AllProcesses);
+            self.links.extend(link.and_then(|link| program.take_link(link)));
         }
         Ok(self.links.len() - before)
     }

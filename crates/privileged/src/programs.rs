@@ -199,9 +199,9 @@ impl KernelPrograms {
         self.tracked.insert(tid, 0, 0).map_err(io::Error::other)
     }
 
-    /// Has joins seen that processes make through this library; of how many functions.
-    pub(crate) fn attach_library(&mut self, library: &File) -> io::Result<usize> {
-        self.joins.attach(&mut self.programs, library)
+    /// Has joins seen that processes make through these functions of a library; how many of them it has.
+    pub(crate) fn attach_library(&mut self, library: &File, joins: &[&str]) -> io::Result<usize> {
+        self.joins.attach(&mut self.programs, library, joins)
     }
 
     /// Hands over what the rings of mappings have; whether some may have been lost.
@@ -226,8 +226,8 @@ impl KernelPrograms {
     pub(crate) fn end(&mut self) {
         self.clocks.stop();
         (0..self.breakpoints.count()).for_each(|index| _ = self.breakpoints.pause(index));
-        // The kernel takes probes of libraries away one after the other, and waits each time until no processor runs them.
-        // The recording does not need that end: no recorded thread is left that could run them, or its events come too late.
+        // The kernel is slow to take probes of libraries away. The recording does not need that end: no recorded thread is left
+        // that could run them, or its events come too late.
         for link in self.joins.take_links() {
             thread::spawn(move || drop(link));
         }

@@ -84,10 +84,10 @@ impl BpfCollector {
     /// Loads and attaches the programs; no task is recorded before [`Collector::track`].
     pub(crate) fn open(settings: &Settings) -> Result<BpfCollector, PrivilegedError> {
         let processors = online_cpus().map_err(BpfError::PerfEvent)?;
-        let &Settings { hertz, stack_bytes, frame_pointers, is_emulated, .. } = settings;
+        let &Settings { hertz, stack_bytes, frame_pointers, .. } = settings;
         let programs = ProgramSettings { hertz, stack_bytes, frame_pointers };
         let (mut access, maps, mut facts) = KernelAccess::open(&programs, PRIVILEGED_CONTENTS)?;
-        let libraries = Libraries::open(&mut access, is_emulated);
+        let libraries = Libraries::open(&mut access, settings);
         facts.unseen.extend(libraries.missing().map(str::to_owned));
         let cpu_of_loading = access.cpu_time();
         let access = Arc::new(Mutex::new(access));

@@ -65,6 +65,8 @@ pub struct Settings {
     /// The program is executed by an emulator: nothing may be put into the code of its libraries, which the emulator would
     /// take for the program's instructions.
     pub is_emulated: bool,
+    /// The program or a library that it names joins threads by others than `pthread_join`.
+    pub rare_joins: bool,
 }
 
 /// Which collectors this machine permits, best first; each is opened for a moment to find out.

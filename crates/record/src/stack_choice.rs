@@ -5,7 +5,8 @@
 
 use std::path::Path;
 
-use longpole_symbols::{FramePointers, has_frame_pointers};
+use longpole_privileged::RARE_JOINS;
+use longpole_symbols::{FramePointers, has_frame_pointers, imports_any};
 
 use crate::collector_choice::Settings;
 use crate::mpi;
@@ -44,7 +45,7 @@ pub(crate) fn settings(options: &RecordOptions, program: &Path) -> Settings {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         ["libc.", "ld-linux", "libm.", "libpthread.", "libgcc_s."].iter().any(|part| name.starts_with(part))
     };
-    let others_have = found.is_some_and(|found| found.libraries_without().all(is_c_library));
+    let others_have = found.as_ref().is_some_and(|found| found.libraries_without().all(is_c_library));
     let chosen = match (frame_pointers && !is_mixed, others_have) {
         (true, true) => SMALL,
         (true, false) => MIDDLE,
@@ -54,7 +55,9 @@ pub(crate) fn settings(options: &RecordOptions, program: &Path) -> Settings {
     let is_emulated = options.accesses == Some(AccessSource::Emulated);
     // In an emulator the agent would see the emulator.
     let messages = !is_emulated && (options.mpi || mpi::is_used_by(program));
-    Settings { hertz, stack_bytes, frame_pointers, calls: options.calls, messages, is_emulated }
+    let libraries = found.iter().flat_map(|found| &found.libraries).map(|(path, _)| path.as_path());
+    let rare_joins = libraries.chain([program]).any(|file| imports_any(file, &RARE_JOINS));
+    Settings { hertz, stack_bytes, frame_pointers, calls: options.calls, messages, is_emulated, rare_joins }
 }
 
 /// What has to be known of call paths where so many bytes go with a stack.

@@ -1,6 +1,8 @@
 //! Dependences for which no thread need have waited: the critical path, zeroing and what-if of programs whose answers are
 //! worked out in their first comments, by the kernel alone and with the agent.
 
+use std::path::Path;
+
 use crate::support::{Collector, Recording, Session, longpole, or_skip};
 
 /// Milliseconds by which a length may be off: what a program does beside its work, and how samples divide it.
@@ -62,23 +64,34 @@ fn assert_answers(recording: &Recording, expected: &Expected<'_>) {
     }
 }
 
-/// Builds a program, records it and compares. A kernel that does not show what the program depends on is a reason to
-/// skip; `shown` names what its evidence would say is missing.
+/// Builds a program, records it and compares.
 fn assert_program(source: &str, arguments: &[&str], options: &[&str], expected: &Expected<'_>) {
+    or_skip!(Collector::Bpf.permitted());
+    let session = Session::start();
+    let program =
+        or_skip!(session.build(source, if source.contains("openmp") { &["-fopenmp"] } else { &[] }));
+    assert_built(&session, (source, &program), arguments, options, expected);
+}
+
+/// Records a program and compares. A kernel that does not show what the program depends on is a reason to
+/// skip; `shown` names what its evidence would say is missing.
+fn assert_built(
+    session: &Session,
+    (source, program): (&str, &Path),
+    arguments: &[&str],
+    options: &[&str],
+    expected: &Expected<'_>,
+) {
     let shown = match source {
         "late_pipe.c" => "reads of pipes",
         "late_socket.c" => "reads of local sockets",
         "late_datagram.c" => "datagrams",
         _ => "nothing",
     };
-    or_skip!(Collector::Bpf.permitted());
-    let session = Session::start();
-    let program =
-        or_skip!(session.build(source, if source.contains("openmp") { &["-fopenmp"] } else { &[] }));
     let path = session.path().join("x.longpole");
     let record = || {
         let mut record = longpole();
-        record.args(["record", "--force"]).args(options).arg("-o").arg(&path).arg("--").arg(&program);
+        record.args(["record", "--force"]).args(options).arg("-o").arg(&path).arg("--").arg(program);
         // Who spins at a barrier instead of blocking, only the agent sees arrive.
         let policy = if source == SPINNING { "active" } else { "passive" };
         let run = session.run(record.args(arguments).env("OMP_WAIT_POLICY", policy));
@@ -132,6 +145,18 @@ fn ends_of_threads_and_children_are_joined_late() {
     for options in [KERNEL, WITH_AGENT] {
         assert_program("late_join.c", &[], options, &LATE);
     }
+}
+
+#[test]
+fn joins_by_rare_functions_of_the_program_or_of_a_library_are_seen() {
+    or_skip!(Collector::Bpf.permitted());
+    let session = Session::start();
+    let source = "late_join.c";
+    let tries = or_skip!(session.build(source, &["-DTRY"]));
+    assert_built(&session, (source, &tries), &[], KERNEL, &LATE);
+    let usual = or_skip!(session.build(source, &[]));
+    let library = or_skip!(session.build("join_library.c", &["-shared", "-fPIC"]));
+    assert_built(&session, (source, &usual), &[library.to_str().unwrap()], KERNEL, &LATE);
 }
 
 #[test]

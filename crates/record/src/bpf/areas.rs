@@ -86,17 +86,19 @@ impl Areas {
     }
 }
 
+/// Whether what is mapped is a file that a path leads to.
+pub(super) fn is_file(path: &[u8]) -> bool {
+    let others = [b"//anon".as_slice(), b"/memfd:", b"/dev/", b"/SYSV"];
+    path.starts_with(b"/") && !others.iter().any(|start| path.starts_with(start))
+}
+
 fn classify(mapping: &Mapping) -> Option<MappingClass> {
     let path = mapping.path.as_os_str().as_encoded_bytes();
     if path.starts_with(b"[v") {
         // vdso, vsyscall: they lie beside the stack, and nothing returns into them.
         return None;
     }
-    let is_file = path.starts_with(b"/")
-        && ![b"//anon".as_slice(), b"/memfd:", b"/dev/", b"/SYSV"]
-            .iter()
-            .any(|start| path.starts_with(start));
-    Some(match (is_file, mapping.start >= HIGH) {
+    Some(match (is_file(path), mapping.start >= HIGH) {
         (false, _) => MappingClass::Generated,
         (true, true) => MappingClass::Library,
         (true, false) => MappingClass::Program,

@@ -1,13 +1,16 @@
-//! The C libraries that recorded processes use, whose joins of threads are seen.
+//! The C libraries that recorded processes use, whose joins of threads are seen: those by `pthread_join` always, others once a
+//! program or library takes such a function from another.
 
 use std::fs::File;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use longpole_privileged::KernelAccess;
-use longpole_symbols::maps_of;
+use longpole_privileged::{KernelAccess, RARE_JOINS, USUAL_JOIN};
+use longpole_symbols::{imports_any, maps_of};
 use rustc_hash::FxHashSet;
 
+use super::areas::is_file;
+use crate::collector_choice::Settings;
 use crate::raw::{RawEvent, RawKind};
 
 /// The C libraries whose joins are seen.
@@ -16,7 +19,11 @@ pub(super) struct Libraries {
     /// Paths in processes, and files by device and inode, that were looked at.
     paths: FxHashSet<PathBuf>,
     files: FxHashSet<(u64, u64)>,
+    /// Those attached to.
+    libraries: Vec<File>,
     functions: usize,
+    /// Rare joins are seen too.
+    rare_joins: bool,
     /// What is to be looked at.
     mapped: Vec<(u32, PathBuf)>,
     /// None is looked at: a breakpoint in the library's code would be an instruction of the emulated program.
@@ -26,8 +33,9 @@ pub(super) struct Libraries {
 impl Libraries {
     /// Attaches the programs to the library that this program itself uses, which is mostly that of the recorded one: so its
     /// first join is seen.
-    pub(super) fn open(access: &mut KernelAccess, is_emulated: bool) -> Libraries {
-        let mut libraries = Libraries { is_emulated, ..Libraries::default() };
+    pub(super) fn open(access: &mut KernelAccess, settings: &Settings) -> Libraries {
+        let &Settings { is_emulated, rare_joins, .. } = settings;
+        let mut libraries = Libraries { is_emulated, rare_joins, ..Libraries::default() };
         libraries.look_at_process(access, std::process::id());
         libraries
     }
@@ -47,7 +55,7 @@ impl Libraries {
     /// Keeps what was just mapped until there is time for it.
     pub(super) fn learn(&mut self, event: &RawEvent) {
         if let RawKind::Map { pid, mapping } = &event.kind
-            && is_c_library(&mapping.path)
+            && is_file(mapping.path.as_os_str().as_encoded_bytes())
             && !self.paths.contains(&mapping.path)
         {
             self.mapped.push((*pid, mapping.path.clone()));
@@ -62,7 +70,9 @@ impl Libraries {
     }
 
     fn look(&mut self, access: &mut KernelAccess, pid: u32, path: &Path) {
-        if self.is_emulated || !is_c_library(path) || !self.paths.insert(path.to_owned()) {
+        let is_c_library = is_c_library(path);
+        let is_of_use = is_c_library || (!self.rare_joins && path.is_absolute());
+        if self.is_emulated || !is_of_use || !self.paths.insert(path.to_owned()) {
             return;
         }
         // As the process sees it, which may be in a container.
@@ -73,8 +83,20 @@ impl Libraries {
             self.paths.remove(path);
             return;
         };
-        if self.files.insert((of.dev(), of.ino())) {
-            self.functions += access.attach_library(&file).unwrap_or(0);
+        if !self.files.insert((of.dev(), of.ino())) {
+            return;
+        }
+        if is_c_library {
+            self.functions += access.attach_library(&file, &[USUAL_JOIN]).unwrap_or(0);
+            if self.rare_joins {
+                let _ = access.attach_library(&file, &RARE_JOINS);
+            }
+            self.libraries.push(file);
+        } else if imports_any(&inside, &RARE_JOINS) {
+            self.rare_joins = true;
+            for library in &self.libraries {
+                let _ = access.attach_library(library, &RARE_JOINS);
+            }
         }
     }
 }
