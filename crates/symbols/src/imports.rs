@@ -22,8 +22,10 @@ mod tests {
     #[test]
     fn what_a_file_takes_from_others_is_told_from_what_it_has() {
         let maps = crate::maps_of(std::process::id()).unwrap();
-        let c_library =
-            maps.iter().find(|mapping| mapping.path.file_name().is_some_and(|name| name == "libc.so.6")).unwrap();
+        let c_library = maps
+            .iter()
+            .find(|mapping| mapping.path.file_name().is_some_and(|name| name == "libc.so.6"))
+            .unwrap();
         let own = std::env::current_exe().unwrap();
         assert!(imports_any(&own, &["no_such_function", "pthread_join"]));
         assert!(!imports_any(&own, &["no_such_function"]));

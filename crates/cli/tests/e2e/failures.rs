@@ -3,12 +3,14 @@
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Collector, Recording, Run, Session, find, go_first, is_root, longpole, or_skip};
+use crate::support::{
+    Collector, Recording, Run, Session, find, go_first, heed_interrupts, is_root, longpole, or_skip,
+};
 
 /// Exit status of `record` when it fails itself; any other is the program's.
 const RECORDER_FAILED: i32 = 125;
@@ -113,15 +115,7 @@ fn start(session: &Session, command: &[&str]) -> Result<Child, String> {
     let mut record = longpole();
     record.current_dir(session.path()).args(["record", "-o", "x.longpole", "--"]).args(command);
     record.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors);
-    let heed_interrupts = || {
-        // SAFETY: sets a signal's disposition to its default, which is safe after fork.
-        unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
-        Ok(())
-    };
-    // What a shell runs in the background ignores interrupts, and so would all that these tests start.
-    // SAFETY: the closure only makes a system call.
-    unsafe { record.pre_exec(heed_interrupts) };
-    Ok(go_first(&mut record).spawn().unwrap())
+    Ok(go_first(heed_interrupts(&mut record)).spawn().unwrap())
 }
 
 fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {

@@ -5,7 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::support::{Collector, Recording, Run, Session, find, is_root, longpole, or_skip, run};
+use crate::support::{
+    Collector, Recording, Run, Session, find, heed_interrupts, is_root, longpole, or_skip, run,
+};
 
 /// Two machines with a cable between them: namespaces of the network, with names, and a boot each, so that their clocks have to be
 /// compared as those of different machines. In truth both have this machine's: the second one's is 5,000 s ahead by its time namespace
@@ -148,7 +150,7 @@ fn an_interrupt_ends_the_programs_on_all_hosts() {
     let script = format!("touch {}/ready-$LONGPOLE_HOST; exec sleep 1000", session.path().display());
     let mut command = machines_here.record(&[first, second], &output, &["sh", "-c", &script]);
     let log = fs::File::create(session.path().join("said")).unwrap();
-    let mut child = command.stdin(Stdio::null()).stderr(log).spawn().unwrap();
+    let mut child = heed_interrupts(&mut command).stdin(Stdio::null()).stderr(log).spawn().unwrap();
     while ![first, second].into_iter().all(|name| ready(name).exists()) {
         assert_eq!(child.try_wait().unwrap(), None);
         std::thread::sleep(std::time::Duration::from_millis(20));

@@ -3,6 +3,7 @@
 mod answer;
 mod build;
 mod forms;
+mod interrupts;
 mod laws;
 mod nobody;
 mod outside;
@@ -16,6 +17,7 @@ mod waits;
 pub use answer::Answer;
 pub use build::{build, find, programs};
 pub use forms::assert_forms;
+pub use interrupts::heed_interrupts;
 pub use laws::{assert_laws, first};
 pub use longpole_testkit::skipped;
 pub use nobody::{Nobody, deny_perf_events};
