@@ -67,7 +67,7 @@ def first():
     for step in (in_lock, in_tree_lock, in_gate):
         step(40)
     put_jobs()
-    at_barrier(30)
+    at_barrier(100)
     digest(30)
     event.set()
 

@@ -45,6 +45,10 @@ pub(crate) struct StackHints {
 impl StackHints {
     /// Takes in the hints of the waiting frames, innermost first.
     pub(crate) fn add(&mut self, hint: Hint) {
+        // An interpreter's lock is waited for in the middle of whatever else, once that is over.
+        if self.outermost.is_some_and(|told| told.kind == Some(ObjectKind::InterpreterLock)) {
+            return;
+        }
         let told = match hint {
             Hint::Object(kind) | Hint::Paired(kind) | Hint::PerThreadObject(kind) => {
                 FrameCause { cause: kind.cause(), kind: Some(kind) }
@@ -322,6 +326,19 @@ mod tests {
         assert_eq!(of(hints(Some(ObjectKind::Condition), Some(ObjectKind::Barrier))), Cause::Barrier);
         assert_eq!(of(hints(Some(ObjectKind::Mutex), Some(ObjectKind::Condition))), Cause::Lock);
         assert_eq!(of(hints(None, None)), Cause::Futex);
+    }
+
+    #[test]
+    fn an_interpreters_lock_is_one_within_any_other_wait() {
+        let mut hints = StackHints::default();
+        let frames = [
+            Hint::Paired(ObjectKind::Condition),
+            Hint::Object(ObjectKind::InterpreterLock),
+            Hint::PerThreadObject(ObjectKind::Condition),
+        ];
+        frames.into_iter().for_each(|frame| hints.add(frame));
+        assert_eq!(hints.futex().and_then(|told| told.kind), Some(ObjectKind::InterpreterLock));
+        assert!(!hints.is_per_thread);
     }
 
     #[test]

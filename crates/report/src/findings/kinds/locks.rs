@@ -23,7 +23,7 @@ use crate::quantity::{count_of, grouped, percent};
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "a lock, or a semaphore that threads hold",
     when: "threads waited for it (a semaphore: and most waits were ended by threads that wait for it too, or that had it again before the waiter): zeroing of the object (no thread ever waits for it), and what the processors leave of that; up to the time for which it was wanted where the unchanged execution is more than 10 % off, and for an interpreter's lock always; never more than was waited for it and its calls took, than the rest of the critical path leaves, and than the CPUs leave when all work but the lock's own calls has to be done",
-    advice: "*hold the lock shorter* if one procedure does at least 80 % of the holding, 1 ms or more at a time; else *split the lock*; of a semaphore *hold shorter or let more in*; of an interpreter's lock (Python's GIL) *use several processes*, which leads where threads want it for 30 % of the run",
+    advice: "*hold the lock shorter* if one procedure does at least 80 % of the holding, 1 ms or more at a time; else *split the lock*; of a semaphore *hold shorter or let more in*; of an interpreter's lock (Python's GIL) *use several processes*, which leads where that can gain 30 % of the run",
     find,
     answer,
 };
@@ -146,14 +146,14 @@ fn finding(basis: &FindingBasis<'_, '_>, lock: &NamedLock) -> Option<Finding> {
     let most =
         (lock.contended.waited() as f64 + working + spinning).min(bounds.with_path_less(zeroed + working));
     let gain = gain.with_work_less(working, bounds).at_most(most);
+    let is_limit = percent(gain.high, input.analysis.elapsed as f64) >= SERIAL;
     let subject = FindingSubject::Object(lock.first);
     let mut found = Finding::advised(basis, (&KIND, Limit::Work), subject, (advice, gain), false)?
         .predicted_by(Prediction::of(replayed.is_some(), executed.is_some()));
     let waits = count_of(lengths.count(), "wait");
     let mean = TimeInWords(lengths.mean().round() as u64);
     // The interpreter's own procedures are all the work of such a program: that says nothing.
-    found.leads =
-        advice == Advice::UseProcesses && percent(wanted as f64, input.analysis.elapsed as f64) >= SERIAL;
+    found.leads = advice == Advice::UseProcesses && is_limit;
     let mut evidence = vec![sentence![waits, " of ", mean, " on average"]];
     // An interpreter gives its lock back in procedures that do not keep it.
     if let Some((&holder, _)) = longest.filter(|_| advice != Advice::UseProcesses) {
