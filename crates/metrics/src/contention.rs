@@ -19,6 +19,8 @@
 //! It cannot see accesses that did not wait, nor holding that nobody waited for: the kernel does not. Of several
 //! readers of a lock only the last to leave hands over. Which of two held locks is the inner one is not known.
 
+mod wake_bursts;
+
 use std::collections::BTreeMap;
 
 use longpole_event::{ThreadId, Time};
@@ -32,6 +34,7 @@ use crate::levels::{LevelTimes, SeenLevels};
 use crate::pair_counts::PairCounts;
 use crate::states::Spread;
 use crate::wait_ends::{WaitEnds, WaitWaker, goes_on};
+use wake_bursts::{RecentWake, WakeBurst};
 
 /// What happened at each object.
 #[derive(Clone, Debug, Default)]
@@ -62,6 +65,10 @@ pub struct ContendedObject {
     /// Hand-overs by threads that had waited for it themselves, or that took it again at once: most of them, where it excludes threads
     /// from something.
     pub handed_by_waiters: u64,
+    /// Waits from which threads were woken in vain, together with all others that waited.
+    pub woken_in_vain: u64,
+    /// CPU time from there until they waited again.
+    pub vain_work: u64,
 }
 
 /// Sums over hand-overs; times are nanoseconds.
@@ -134,6 +141,8 @@ impl ContendedObject {
         self.lengths.merge(&other.lengths);
         self.handed.add(&other.handed);
         self.handed_by_waiters += other.handed_by_waiters;
+        self.woken_in_vain += other.woken_in_vain;
+        self.vain_work += other.vain_work;
         if self.queue.len() < other.queue.len() {
             self.queue.resize(other.queue.len(), 0);
         }
@@ -158,6 +167,8 @@ struct ObjectQueue {
     seen: SeenLevels,
     /// Threads that have waited.
     waiters: FxHashSet<ThreadId>,
+    /// The last wakes in one go.
+    burst: WakeBurst,
 }
 
 /// A wait that is going on.
@@ -189,6 +200,7 @@ struct ContentionThread {
     next: Option<ObjectId>,
     waiting: Option<OngoingContention>,
     last: Option<EndedContention>,
+    woken: Option<RecentWake>,
     is_blocked: bool,
     past: CpuHistory,
 }
@@ -199,6 +211,8 @@ pub(crate) struct Waiters<'a> {
     paths: &'a Paths,
     io_idle: bool,
     chosen: Vec<bool>,
+    /// Whether an object excludes others while one has it, by object.
+    excludes: Vec<bool>,
     levels: LevelTimes,
     now: SharePoint,
     ends: WaitEnds,
@@ -226,6 +240,7 @@ impl<'a> Waiters<'a> {
             paths,
             io_idle,
             chosen: is_chosen,
+            excludes: objects.all().iter().map(|object| object.kind.excludes()).collect(),
             levels: LevelTimes::default(),
             now: SharePoint::default(),
             ends: WaitEnds::new(program),
@@ -287,6 +302,7 @@ impl<'a> Waiters<'a> {
         });
         // Whoever ended that wait has taken it again itself, without a wait.
         self.found.objects[object.index()].handed_by_waiters += u64::from(is_lost);
+        self.come_back(thread, now, object);
     }
 
     fn end(&mut self, thread: ThreadId, time: Time, by: Option<WaitWaker>) {
@@ -311,6 +327,9 @@ impl<'a> Waiters<'a> {
         if let Some(by) = by {
             let by_waiter = self.hand_over(object, time, by);
             let at = SharePoint { time, ..self.now };
+            if !self.excludes[object.index()] {
+                self.wake(thread, at, (object, by.thread));
+            }
             self.of_thread(thread).last = Some(EndedContention { object, at, length: waited, by_waiter });
         } else if self.queues[object.index()].length == 0 {
             self.spread(object, time, None);
@@ -384,6 +403,8 @@ impl Sweep for Waiters<'_> {
         }
         if let (true, Some(object)) = (is_blocked || state == State::Spinning, next) {
             self.begin(thread, time, object);
+        } else if is_blocked && !was_blocked {
+            self.of_thread(thread).woken = None;
         }
     }
 
@@ -403,6 +424,7 @@ impl Sweep for Waiters<'_> {
         }
         for index in 0..self.queues.len() {
             self.measure(ObjectId(index as u32), end);
+            self.end_burst(ObjectId(index as u32));
         }
     }
 }
@@ -522,6 +544,26 @@ mod tests {
 
     /// A writer waits from 1 for two readers, who leave at 3 and 5; the last of them hands over. A reader waits
     /// from 4 for the writer, until 7.
+    #[test]
+    fn who_was_woken_with_all_others_and_waits_again_was_woken_in_vain() {
+        // `A` wakes all three; `C` does what it was for, `B` and `D` wait again, `D` after a wait for the lock.
+        let all = "1 = condition c
+             2 = mutex m
+             A AAAAAAAAAAAA
+             B B111B1111111
+             C C111CCCCCCCC
+             D D111D22D1111
+             A@4 -> B signal
+             A@4 -> C signal
+             A@4 -> D signal";
+        // None of two, one of whom could have it; nor of two of three.
+        let both = all.replace("C C111", "C CCCC").replace("A@4 -> C signal", "");
+        let some = all.replace("C C111CCCC", "C C1111111").replace("A@4 -> C signal", "");
+        for (text, in_vain) in [(all, 2), (&both, 0), (&some, 0)] {
+            assert_eq!(seen(text).of("c").woken_in_vain, in_vain, "{text}");
+        }
+    }
+
     #[test]
     fn the_last_reader_hands_over_to_the_writer() {
         let seen = seen(

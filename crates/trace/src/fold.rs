@@ -67,6 +67,10 @@ impl Folding {
     pub const IMPORTS: &'static str = "importing modules";
     /// The action of collecting garbage.
     pub const GARBAGE: &'static str = "collecting garbage";
+    /// The action of letting others go on.
+    pub const WAKING: &'static str = "waking threads";
+    /// The action of blocking and going on.
+    pub const SWITCHING: &'static str = "switching threads";
 
     /// The owners of all paths.
     #[must_use]

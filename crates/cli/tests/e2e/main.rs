@@ -55,5 +55,6 @@ mod timers;
 mod versions;
 mod view;
 mod waits;
+mod wakes;
 mod windows;
 mod zero;

@@ -151,6 +151,10 @@ pub(crate) enum Advice {
     UseProcesses,
     /// Locking or waiting at a barrier itself takes the time: less often, or by cheaper means.
     SynchroniseLess,
+    /// All that wait for a condition are woken for what one of them can have: only that one.
+    WakeOne,
+    /// Blocking and waking take the time: less often.
+    WaitLess,
     /// Threads write beside each other in one cache line: each its own line.
     SeparateLines,
     /// Threads write the same memory at the same time: one for each thread, put together at the end.
@@ -197,6 +201,8 @@ impl Advice {
             Advice::WriterFirst => "let writers go first",
             Advice::UseProcesses => "use several processes",
             Advice::SynchroniseLess => "synchronise less often",
+            Advice::WakeOne => "wake only who can go on",
+            Advice::WaitLess => "block and wake less often",
             Advice::SeparateLines => "give each thread a cache line",
             Advice::OwnCopies => "give each thread its own",
             Advice::ExecuteOnOneThread => "execute on one thread",

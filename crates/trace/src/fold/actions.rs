@@ -103,7 +103,7 @@ const KERNEL: &[FoldWords] = &[
         ],
     ),
     (
-        "waking threads",
+        Folding::WAKING,
         &[
             "try_to_wake_up",
             "wake_up_*",
@@ -116,7 +116,7 @@ const KERNEL: &[FoldWords] = &[
         ],
     ),
     (
-        "switching threads",
+        Folding::SWITCHING,
         &[
             "finish_task_switch*",
             "schedule*",

@@ -11,15 +11,16 @@ use crate::findings::finding::{
 };
 use crate::findings::gain::{GainRange, executed_run};
 use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
-use crate::findings::threshold::CALLS_COST;
+use crate::findings::threshold::{CALLS_COST, IN_VAIN, SERIAL};
 use crate::findings::{with_work, work_answer};
-use crate::quantity::percent;
+use crate::input::ReportTables;
+use crate::quantity::{count_of, percent};
 
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "a lock or barrier whose calls cost",
     when: "its calls take at least 5 % of the CPU time, no less than is spun in them, and at a barrier no less than the waits: the run executed without the calls and without the waits, up to that without all of procedures that do little beside (calls at least 10 % of their own CPU time), and never more than the CPUs leave; stands for the entry about the lock's waits where it gains more",
-    advice: "*synchronise less often*",
+    advice: "*synchronise less often*; of a condition from which most threads are woken in vain (together with all others, and wait again after 0.05 ms of CPU time at most) *wake only who can go on*, up to the CPU time of the calls and of these looks with the time in which none ran, and to what the rest of the critical path leaves, which leads where it can gain 30 % of the run",
     find,
     answer,
 };
@@ -27,6 +28,34 @@ pub(crate) static KIND: FindingKind = FindingKind {
 fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     let details = basis.input.input().details;
     details.synchronisation.iter().filter_map(|cost| finding(basis, cost)).collect()
+}
+
+/// Waits for objects that other threads ended.
+struct Wakes {
+    all: u64,
+    in_vain: u64,
+    /// CPU time of those in vain.
+    vain_work: u64,
+}
+
+impl Wakes {
+    fn of(input: &ReportTables<'_>, cost: &SynchronisationCost) -> Wakes {
+        let contention = input.input().details.contention.as_ref();
+        let objects = cost.objects.iter().filter_map(|id| contention?.objects.get(id.index()));
+        objects.fold(Wakes { all: 0, in_vain: 0, vain_work: 0 }, |sum, object| Wakes {
+            all: sum.all + object.handed.count,
+            in_vain: sum.in_vain + object.woken_in_vain,
+            vain_work: sum.vain_work + object.vain_work,
+        })
+    }
+
+    fn share_in_vain(&self) -> f64 {
+        percent(self.in_vain as f64, self.all as f64)
+    }
+
+    fn are_in_vain(&self) -> bool {
+        self.share_in_vain() >= IN_VAIN
+    }
 }
 
 fn finding(basis: &FindingBasis<'_, '_>, cost: &SynchronisationCost) -> Option<Finding> {
@@ -55,9 +84,23 @@ fn finding(basis: &FindingBasis<'_, '_>, cost: &SynchronisationCost) -> Option<F
         }
         (None, None) => return None,
     };
-    let change = (Advice::SynchroniseLess, range);
-    let found = Finding::advised(basis, (&KIND, Limit::Work), subject, change, true)?;
+    let wakes = Wakes::of(input, cost);
+    let change = match wakes.are_in_vain() {
+        // What else is done is left, and the rest of the critical path.
+        true => {
+            let less = calls + wakes.vain_work as f64;
+            let most = bounds.with_path_less(less).min(less + basis.facts.idle as f64);
+            (Advice::WakeOne, range.at_most(most))
+        }
+        false => (Advice::SynchroniseLess, range),
+    };
+    let mut found = Finding::advised(basis, (&KIND, Limit::Work), subject, change, true)?;
+    found.leads = wakes.are_in_vain() && percent(change.1.high, input.analysis.elapsed as f64) >= SERIAL;
     let mut evidence = vec![sentence!["its calls take ", ShareInWords(share), " of the CPU time"]];
+    if wakes.are_in_vain() {
+        let counts = format!(" of {} in vain", count_of(wakes.all, "wake"));
+        evidence.insert(0, sentence![ShareInWords(wakes.share_in_vain()), counts]);
+    }
     if cost.waited > 0 {
         evidence.push(sentence!["threads waited ", TimeInWords(cost.waited), " for it"]);
     }
@@ -84,5 +127,10 @@ fn answer(basis: &FindingBasis<'_, '_>, finding: &Finding) -> LeadingAnswer {
     let subject = finding.subject.text(basis.input);
     let why = Sentence::joined(finding.evidence.iter().cloned(), ", ");
     let headline = sentence!["The long pole: synchronising by the ", subject, ": ", why, "."];
-    with_work(basis, work_answer(basis, headline))
+    let mut answer = with_work(basis, work_answer(basis, headline));
+    if matches!(finding.change, Some((Advice::WakeOne, _))) {
+        let why = "All that wait for it are woken at a time, and most have to wait again at once.";
+        answer.reasons.insert(0, sentence![why]);
+    }
+    answer
 }
