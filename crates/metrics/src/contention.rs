@@ -19,6 +19,7 @@
 //! It cannot see accesses that did not wait, nor holding that nobody waited for: the kernel does not. Of several
 //! readers of a lock only the last to leave hands over. Which of two held locks is the inner one is not known.
 
+mod contended_object;
 mod wake_bursts;
 
 use std::collections::BTreeMap;
@@ -29,11 +30,11 @@ use longpole_trace::{ObjectId, Objects, ObservationKind, PathId, Paths, PlaceId,
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::cpu_history::{CpuHistory, SharePoint};
-use crate::lengths::LengthHistogram;
 use crate::levels::{LevelTimes, SeenLevels};
 use crate::pair_counts::PairCounts;
 use crate::states::Spread;
 use crate::wait_ends::{WaitEnds, WaitWaker, goes_on};
+pub use contended_object::{ContendedObject, Handover, WaiterPair};
 use wake_bursts::{RecentWake, WakeBurst};
 
 /// What happened at each object.
@@ -51,109 +52,6 @@ pub struct Contention {
     pub places: BTreeMap<(Option<PlaceId>, Option<PlaceId>), WaiterPair>,
     /// Of the chosen objects: the thread that waited, and the one that ended the wait, if one did.
     pub threads: BTreeMap<(ThreadId, Option<ThreadId>), WaiterPair>,
-}
-
-/// What happened at one object; times are nanoseconds.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ContendedObject {
-    /// How long the waits were, those that were not over at the end of the run included.
-    pub lengths: LengthHistogram,
-    /// `queue[k]`: time for which k threads waited; `queue[0]` is the rest of the run.
-    pub queue: Vec<u64>,
-    /// Sums over its hand-overs.
-    pub handed: Handover,
-    /// Hand-overs by threads that had waited for it themselves, or that took it again at once: most of them, where it excludes threads
-    /// from something.
-    pub handed_by_waiters: u64,
-    /// Waits from which threads were woken in vain, together with all others that waited.
-    pub woken_in_vain: u64,
-    /// CPU time from there until they waited again.
-    pub vain_work: u64,
-}
-
-/// Sums over hand-overs; times are nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Handover {
-    /// Waits that they ended.
-    pub count: u64,
-    /// Time for which the object was held while somebody waited for it.
-    pub held: u64,
-    /// Useful CPU time of the holder meanwhile.
-    pub cpu: u64,
-    /// Normalised processor time of the holder meanwhile.
-    pub npt: f64,
-}
-
-/// Waits of one for another.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct WaiterPair {
-    /// How many.
-    pub count: u64,
-    /// How long together, nanoseconds.
-    pub waited: u64,
-}
-
-impl Handover {
-    /// Adds the other's sums.
-    pub fn add(&mut self, other: &Handover) {
-        self.count += other.count;
-        self.held += other.held;
-        self.cpu += other.cpu;
-        self.npt += other.npt;
-    }
-}
-
-impl WaiterPair {
-    fn add(&mut self, waited: u64) {
-        self.count += 1;
-        self.waited += waited;
-    }
-}
-
-impl ContendedObject {
-    /// Waits that began.
-    #[must_use]
-    pub fn waits(&self) -> u64 {
-        self.lengths.count()
-    }
-
-    /// Time waited by all threads together.
-    #[must_use]
-    pub fn waited(&self) -> u64 {
-        self.lengths.sum()
-    }
-
-    /// Time for which anybody waited.
-    #[must_use]
-    pub fn contended(&self) -> u64 {
-        self.queue.iter().skip(1).sum()
-    }
-
-    /// Whether who waits for it is let go by others that wait for it too, or that take it again at once, as threads that take turns
-    /// with something. A semaphore may also be what one thread tells another one by.
-    #[must_use]
-    pub fn is_held(&self) -> bool {
-        self.handed.count > 0 && 2 * self.handed_by_waiters >= self.handed.count
-    }
-
-    /// Adds what happened at another object, in a run of this length.
-    pub fn add(&mut self, other: &ContendedObject, elapsed: u64) {
-        self.lengths.merge(&other.lengths);
-        self.handed.add(&other.handed);
-        self.handed_by_waiters += other.handed_by_waiters;
-        self.woken_in_vain += other.woken_in_vain;
-        self.vain_work += other.vain_work;
-        if self.queue.len() < other.queue.len() {
-            self.queue.resize(other.queue.len(), 0);
-        }
-        for (sum, time) in self.queue.iter_mut().zip(&other.queue).skip(1) {
-            *sum += time;
-        }
-        let contended: u64 = self.contended();
-        if let Some(nobody) = self.queue.first_mut() {
-            *nobody = elapsed.saturating_sub(contended);
-        }
-    }
 }
 
 /// A queue as it is now.

@@ -16,7 +16,7 @@
 use longpole_event::{ThreadId, Time};
 use longpole_trace::ObjectId;
 
-use super::{ContendedObject, Waiters};
+use super::Waiters;
 use crate::cpu_history::SharePoint;
 
 /// Time between two wakes in one go at most, nanoseconds.
@@ -87,13 +87,6 @@ pub(super) struct RecentWake {
     at: SharePoint,
     /// The burst's number; none where all are known to have been woken.
     burst: Option<u32>,
-}
-
-impl ContendedObject {
-    fn wake_in_vain(&mut self, (wakes, work): (u64, u64)) {
-        self.woken_in_vain += wakes;
-        self.vain_work += work;
-    }
 }
 
 impl Waiters<'_> {
