@@ -69,6 +69,7 @@ impl<'s, 'a> Findings<'s, 'a> {
         let basis = FindingBasis::of(input);
         let mut all: Vec<Finding> = table::KINDS.iter().flat_map(|kind| (kind.find)(&basis)).collect();
         kinds::synchronisation::stand_for_waits(&mut all);
+        kinds::locks::leave_to_holders(&mut all);
         // Stable: of equal ones the kinds keep their order.
         all.sort_by_key(|finding| Reverse((finding.leads, finding.weight as u64)));
         kinds::procedures::by_what_they_hold(&mut all);

@@ -286,6 +286,8 @@ pub(crate) struct Finding {
     pub free: f64,
     /// Whether it goes before those that do not, whatever their weight.
     pub leads: bool,
+    /// What needs no finding of its own beside this one: the lock that a procedure is to hold shorter.
+    pub stands_for: Option<FindingSubject>,
     /// In a few words each, the weightiest first.
     pub evidence: Vec<Sentence>,
 }
@@ -310,6 +312,7 @@ impl Finding {
             weight: gain.middle(),
             free: gain.middle(),
             leads: false,
+            stands_for: None,
             evidence: Vec::new(),
         })
     }
@@ -344,6 +347,7 @@ impl Finding {
             weight,
             free: weight,
             leads: false,
+            stands_for: None,
             evidence: Vec::new(),
         })
     }

@@ -107,6 +107,11 @@ impl GainRange {
         GainRange { low: self.low.min(high), high }
     }
 
+    /// No more than another change.
+    pub(super) fn no_more_than(self, other: &GainRange) -> GainRange {
+        GainRange { low: self.low.min(other.low), high: self.high.min(other.high) }
+    }
+
     /// Of a change that leaves all work to be done, by the processors that there are.
     pub(super) fn with_all_work(self, bounds: &GainBounds) -> GainRange {
         self.with_work_less(0.0, bounds)

@@ -7,10 +7,10 @@ const changes = (page) => page.$$eval('ol.changes [data-row]', (rows) => rows.ma
 
 export const checks = {
   lock_hog: {
-    'the thread that keeps the lock is the long pole, and its lock is what to change first': async (page) => {
+    'the thread that keeps the lock is the long pole, and its work is what to change first': async (page) => {
       assert.match(await page.innerText('[data-part="long-pole"]'), /hog_table/);
       assert.equal((await changes(page)).filter((name) => name !== 'waiting for a CPU')[0], 'hog_table');
-      assert.match(await page.innerText('ol.changes [data-row="hog_table"]'), /hold the lock shorter[\s\S]*table_lock/);
+      assert.match(await page.innerText('ol.changes [data-row="hog_table"]'), /parallelise[\s\S]*without it/);
     },
     'the cautions of the command line are in sight, other notes on demand in one line': async (page, recording) => {
       const { rows, evidence } = report(recording, '--view', 'summary');

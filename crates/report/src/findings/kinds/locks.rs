@@ -81,6 +81,18 @@ fn locks<'a>(input: &ReportTables<'a>) -> BTreeMap<(ObjectKind, &'a str), NamedL
     locks
 }
 
+/// What the run gains where no thread waits for this lock, and the subject of its finding; `None` where it has none.
+pub(super) fn gain_without_waits(
+    basis: &FindingBasis<'_, '_>,
+    lock: ObjectId,
+) -> Option<(GainRange, FindingSubject)> {
+    let object = basis.input.objects.get(lock);
+    let locks = locks(basis.input);
+    let found = finding(basis, locks.get(&(object.kind, object.name.as_str()))?)?;
+    let (_, gain) = found.change?;
+    Some((gain, found.subject))
+}
+
 /// How the object was held, as far as threads reported it.
 pub(super) fn holds_of(input: &ReportTables<'_>, object: ObjectId) -> LockHoldSums {
     let holds = input.input().details.holds.as_ref();
@@ -162,6 +174,15 @@ fn finding(basis: &FindingBasis<'_, '_>, lock: &NamedLock) -> Option<Finding> {
     }
     evidence.extend(holding(input, &lock.held));
     Some(found.with(evidence))
+}
+
+/// Leaves out locks that one procedure is to hold shorter where its entry says so.
+pub(crate) fn leave_to_holders(findings: &mut Vec<Finding>) {
+    let led: Vec<FindingSubject> = findings.iter().filter_map(|finding| finding.stands_for.clone()).collect();
+    findings.retain(|finding| {
+        let is_shorter = matches!(finding.change, Some((Advice::HoldShorter, _)));
+        !(is_shorter && std::ptr::eq(finding.kind, &raw const KIND) && led.contains(&finding.subject))
+    });
 }
 
 fn answer(basis: &FindingBasis<'_, '_>, finding: &Finding) -> LeadingAnswer {

@@ -13,7 +13,7 @@ use longpole_metrics::{By, ExecutedGain, Gain, Measures, Node, NodeRow, standard
 use longpole_trace::{Cause, Folding, ProcedureId};
 
 use super::held_locks::{HandedLocks, SureHold, held_locks};
-use super::locks::{holding, holds_of};
+use super::locks::{gain_without_waits, holding, holds_of};
 use super::serial_work::{SerialPart, SerialWork};
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit, Prediction,
@@ -33,7 +33,7 @@ use crate::quantity::percent;
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "a procedure",
     when: "the run rests on at least 30 observations, those included that the program itself reports, and without these the procedure on at least 5: the run executed without its work; or its time on the critical path, its normalised processor time (waits for devices left out), zeroing, and slack unless several threads do it evenly (imbalance below 10 %)",
-    advice: "*import less, or later* if most of it is importing modules of Python's library and of packages; *allocate less, or a larger heap* if most of it is collecting garbage; *block and wake less often* if most of it is waking or switching threads; *hold the lock shorter* if it surely spends at least 30 % of its CPU time with a lock that others wait for, and at least 80 % on behalf of those who give it back; *parallelise* if it surely runs alone (U = 1, and no other thread lacks a processor) for at least half of its time; else *shorten*",
+    advice: "*import less, or later* if most of it is importing modules of Python's library and of packages; *allocate less, or a larger heap* if most of it is collecting garbage; *block and wake less often* if most of it is waking or switching threads; *hold the lock shorter* if it surely spends at least 30 % of its CPU time with a lock that others wait for, and at least 80 % on behalf of those who give it back, if the run gains where nobody waits for that lock, and no more than that; *parallelise* if it surely runs alone (U = 1, and no other thread lacks a processor) for at least half of its time; else *shorten*",
     find,
     answer,
 };
@@ -108,20 +108,27 @@ fn finding(basis: &FindingBasis<'_, '_>, work: &WorkOfThreads<'_>, row: &NodeRow
     let is_for_holders = |held: &SureHold| percent(held.possible as f64, own.running as f64) >= FOR_HOLDERS;
     let running = |measures: &Measures| measures.running as f64;
     let folded = FoldedWork::of(input, row.node, running(own), &running);
-    let advice = match lock {
+    // What is to be done without the lock has to be done all the same: the run gains what others waited.
+    let held = lock.filter(|held| is_for_holders(held));
+    let shorter = held.and_then(|held| gain_without_waits(basis, held.object));
+    let advice = match &shorter {
         _ if folded.is_mostly(Folding::IMPORTS) => Advice::ImportLess,
         _ if folded.is_mostly(Folding::GARBAGE) => Advice::AllocateLess,
         _ if folded.is_mostly(Folding::WAKING) || folded.is_mostly(Folding::SWITCHING) => Advice::WaitLess,
-        Some(held) if is_for_holders(held) => Advice::HoldShorter,
+        Some(_) => Advice::HoldShorter,
         _ if alone >= ALONE && input.program.cpus() > 1 && !is_kernel(input, id) => Advice::Parallelise,
         _ => Advice::Shorten,
     };
-    let (range, predicted_by) = gain(basis, work, (id, row, advice));
+    let (free, predicted_by) = gain(basis, work, (id, row, Advice::Shorten));
+    let (range, predicted_by) = match (advice, &shorter) {
+        (Advice::Parallelise, _) => gain(basis, work, (id, row, advice)),
+        (Advice::HoldShorter, Some((shorter, _))) => (free.no_more_than(shorter), predicted_by),
+        _ => (free, predicted_by),
+    };
     let subject = FindingSubject::Procedure(id);
-    let found = Finding::advised(basis, (&KIND, Limit::Work), subject, (advice, range), true)?;
+    let mut found = Finding::advised(basis, (&KIND, Limit::Work), subject, (advice, range), true)?;
+    found.stands_for = shorter.filter(|_| advice == Advice::HoldShorter).map(|(_, lock)| lock);
     let mut evidence = evidence(basis, (row, &folded), lock, alone);
-    let free =
-        if advice == Advice::Parallelise { gain(basis, work, (id, row, Advice::Shorten)).0 } else { range };
     if free.low > range.high {
         evidence.insert(0, sentence!["without it the run is ", free.share_text(facts.elapsed), " shorter"]);
     }

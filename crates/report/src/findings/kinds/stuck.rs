@@ -48,6 +48,7 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
         weight: f64::MAX,
         free: f64::MAX,
         leads: true,
+        stands_for: None,
         evidence: Vec::new(),
     };
     stuck(basis.input).map(finding).into_iter().collect()

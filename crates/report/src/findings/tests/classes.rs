@@ -232,7 +232,7 @@ fn a_serial_program_is_told_what_runs_alone() {
 
 #[test]
 fn a_lock_and_a_barrier_are_named() {
-    assert_said(LOCK_HOG, "The long pole: `update`", Some(Advice::HoldShorter), Ranking::CriticalPath);
+    assert_said(LOCK_HOG, "The long pole: `update`", Some(Advice::Parallelise), Ranking::CriticalPath);
     assert_said(BARRIER, "The long pole: uneven work.", Some(Advice::Balance), Ranking::CriticalPath);
 }
 
