@@ -3,9 +3,12 @@
 //! ```text
 //!   polls     work ▉▉▉▉ sleep ──── ▏ sleep ──── ▏ sleep ──── work ▉▉▉▉
 //!   does not  work ▉▉▉▉ sleep ──── work ▉▉▉ sleep ──── work ▉▉▉
+//!   nor this  ▏ sleep ──── item! ─┐ ▏ sleep ──── item! ─┐       a device takes its time for each item
 //! ```
 //! What such a thread looks for comes from another thread, which nothing shows: its sleeps would be fewer or more in a changed run. Two
-//! sleeps in a row are polls where the thread works between them for less than a tenth of the shorter one. A thread that does
+//! sleeps in a row are polls where the thread works between them for less than a tenth of the shorter one, and lets nobody go on who waits for
+//! that: who looks and finds nothing has nothing to hand on. A thread that hands something on after half of such sleeps
+//! or more does not poll by the others either: nobody waited for that then. One that does
 //! nothing else, such as one that only watches the run, holds up no work, unless another thread waits for what it does after them:
 //!
 //! ```text
@@ -43,7 +46,7 @@ fn polled_by(steps: &[PlanStep], awaited: &FxHashSet<NodeId>, elapsed: u64) -> u
     // The last sleep, the work since then, and whether the sleep is counted.
     let (mut last, mut work, mut is_counted) = (0, 0, false);
     let (mut polled, mut all_work, mut looks) = (0, 0, 0);
-    let mut is_awaited = false;
+    let (mut is_awaited, mut has_handed_on, mut served) = (false, false, 0);
     for step in steps {
         match *step {
             PlanStep::Work { time, .. } | PlanStep::Spin { time, .. } | PlanStep::Busy(time) => {
@@ -52,20 +55,28 @@ fn polled_by(steps: &[PlanStep], awaited: &FxHashSet<NodeId>, elapsed: u64) -> u
             }
             PlanStep::Sleep { time, .. } => {
                 let time = time.nanoseconds();
-                let is_poll = last > 0 && (work as f64) < LOOK * last.min(time) as f64;
+                let is_look = last > 0 && (work as f64) < LOOK * last.min(time) as f64;
+                let is_poll = is_look && !has_handed_on;
+                if is_look && has_handed_on {
+                    served += time;
+                }
                 if is_poll {
                     polled += time + if is_counted { 0 } else { last };
                     looks += work;
                 }
                 (last, work, is_counted) = (time, 0, is_poll);
+                has_handed_on = false;
             }
-            PlanStep::Release(node) => is_awaited |= polled > 0 && awaited.contains(&node),
+            PlanStep::Release(node) if awaited.contains(&node) => {
+                is_awaited |= polled > 0;
+                has_handed_on = true;
+            }
             PlanStep::Away { .. } | PlanStep::Until { .. } => (last, work, is_counted) = (0, 0, false),
             _ => {}
         }
     }
     let works = (all_work - looks) as f64 > WORKS * elapsed as f64;
-    if works || is_awaited { polled } else { 0 }
+    if served < polled && (works || is_awaited) { polled } else { 0 }
 }
 
 #[cfg(test)]
@@ -106,6 +117,17 @@ mod tests {
     fn a_thread_that_works_between_its_sleeps_does_not_poll() {
         let steps = [work(50), sleep(100), work(50), sleep(100), work(50), sleep(100), work(10), sleep(100)];
         assert_eq!(polls(&steps), 0);
+    }
+
+    #[test]
+    fn a_thread_that_hands_an_item_on_after_each_sleep_does_not_poll() {
+        let item = [sleep(100), work(1), PlanStep::Release(NodeId(1))];
+        let unwanted = [sleep(100), work(1), PlanStep::Release(NodeId(2))];
+        let stage = |item: &[PlanStep]| polls(&[&[work(300)], item, item, item].concat());
+        assert_eq!((stage(&item), stage(&unwanted)), (0, 300));
+        // Nor where nobody waits for some of them.
+        let some = [[item; 2].concat(), [unwanted; 2].concat(), [item; 2].concat()].concat();
+        assert_eq!(polls(&[&[work(300)], &some[..]].concat()), 0);
     }
 
     #[test]
