@@ -18,13 +18,13 @@ use rustc_hash::FxHashMap;
 use super::arbitration::{ArbitratedThread, Arbitration};
 use super::ends::ThreadEnds;
 use super::plan::{CompactObjectId, ExecutionPlan, NodeId, PlanStep};
-use super::polls::polled;
+use super::polls::{polled, polled_by_processes};
 use super::pools::{TaskRuntime, UnseenQueues};
 use super::possible_stops::{PlannedStops, stopped};
 use super::queues::TakenItems;
 use super::time_limits::TimeLimits;
 use super::watcher::Watcher;
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, PathSegment};
 use crate::charging::ChargePart;
 use crate::lookahead::LaneLookahead;
 use crate::on_path::{Membership, OnPaths};
@@ -58,6 +58,8 @@ pub(super) struct Compiler<'a> {
     /// Where locks go to whoever comes first.
     pub arbitration: Option<Arbitration<'a>>,
     on_paths: OnPaths<'a>,
+    /// The critical path by elapsed time.
+    elapsed_path: &'a [PathSegment],
     pieces: Pieces<'a>,
     pub threads: Vec<PlannedThread>,
     pub ends: ThreadEnds,
@@ -119,6 +121,7 @@ impl<'a> Compiler<'a> {
             plan,
             arbitration: None,
             on_paths: OnPaths::of(analysis),
+            elapsed_path: &analysis.critical_elapsed.segments,
             pieces: Pieces::new(program, paths),
             threads: program.threads.iter().map(thread).collect(),
             ends: ThreadEnds::new(program),
@@ -147,7 +150,9 @@ impl<'a> Compiler<'a> {
         self.taken.into_queues(&mut self.plan, program);
         self.plan.unseen_queues = self.unseen.found(&self.plan.processors);
         self.plan.find_known_items();
-        self.plan.unexplained += polled(&self.plan, &self.watcher);
+        // Limits in a row are polls, too.
+        let limits = self.time_limits.depended_on(&self.plan, self.elapsed_path);
+        self.plan.unexplained += polled(&self.plan, &self.watcher).max(limits) + polled_by_processes(program);
         (self.steps <= self.most_steps).then_some(self.plan)
     }
 

@@ -16,8 +16,9 @@
 //!   watcher       ▏ sleep ──── ▏ sleep ──── ▏ sleep ──── ▏ends    fewer sleeps if stop! comes earlier
 //! ```
 
-use longpole_event::ThreadId;
-use rustc_hash::FxHashSet;
+use longpole_event::{ProcessId, ThreadId, Time};
+use longpole_trace::{Program, Thread};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::plan::{ExecutionPlan, NodeId, PlanStep};
 use super::watcher::Watcher;
@@ -40,6 +41,29 @@ pub(super) fn polled(plan: &ExecutionPlan, watcher: &Watcher) -> u64 {
         polled_by(&thread.steps, awaited, plan.elapsed)
     });
     polled.sum()
+}
+
+/// For how long scripts poll by processes that sleep, all together, nanoseconds: they start one, look, and start the next.
+pub(super) fn polled_by_processes(program: &Program) -> u64 {
+    let is_sleep = |thread: &&Thread| program.processes[thread.process.index()].name == "sleep";
+    let sleeps = program.threads.iter().filter(is_sleep);
+    // By the process that created it: when the last one ended, how long it was, and whether that is counted.
+    let mut last: FxHashMap<ProcessId, (Time, u64, bool)> = FxHashMap::default();
+    let mut polled = 0;
+    for sleep in sleeps {
+        let (Some(parent), Some(end)) = (program.processes[sleep.process.index()].parent, sleep.end) else {
+            continue;
+        };
+        let length = end.since(sleep.start);
+        let before = last.get(&parent).filter(|(ended, before, _)| {
+            *ended <= sleep.start && (sleep.start.since(*ended) as f64) < LOOK * length.min(*before) as f64
+        });
+        if let Some(&(_, before, is_counted)) = before {
+            polled += length + if is_counted { 0 } else { before };
+        }
+        last.insert(parent, (end, length, before.is_some()));
+    }
+    polled
 }
 
 fn polled_by(steps: &[PlanStep], awaited: &FxHashSet<NodeId>, elapsed: u64) -> u64 {
@@ -105,6 +129,24 @@ mod tests {
         assert_eq!(polls(&ends(2)), 0);
         // What it does before its first look is not a matter of its polls.
         assert_eq!(polls(&[&[PlanStep::Release(NodeId(1))], &watch[..]].concat()), 0);
+    }
+
+    #[test]
+    fn a_script_polls_by_processes_that_sleep_one_after_the_other() {
+        let drawing =
+            "unit 1000000\nsh/main AAAAAAAAAAAAAAAAAAAAAAAA\ns1/a zzzzzzzzzA\ns2/b __________zzzzzzzzzA";
+        let mut program = longpole_testkit::draw(drawing).program;
+        for process in &mut program.processes[1..] {
+            (process.name, process.parent) = ("sleep".to_owned(), Some(ProcessId(0)));
+        }
+        assert_eq!(polled_by_processes(&program), 20_000_000);
+        // Work between them, and sleeps at the same time, are no polls.
+        for start in [13, 5] {
+            let mut apart = program.clone();
+            let moment = |at: u64| Time::from_nanoseconds(1_000_000 * at);
+            (apart.threads[2].start, apart.threads[2].end) = (moment(start), Some(moment(start + 10)));
+            assert_eq!(polled_by_processes(&apart), 0, "{start}");
+        }
     }
 
     #[test]

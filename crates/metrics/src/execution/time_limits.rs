@@ -11,11 +11,14 @@
 //!
 //! That is so where the thread works between two waits for less than a tenth of the shorter one, as between polls by sleeping
 //! ([`super::polls`]), and lets no thread go on but by unlocking. A limit after which something else happens, or which no signal follows,
-//! keeps its time as a sleep does.
+//! keeps its time as a sleep does. Where the run depended on such a limit (it is on the critical path by elapsed time), what the thread waited for may
+//! have come without a signal, and the wait would be shorter or longer in a changed run: that is not known.
 
 use longpole_event::{ThreadId, Time};
 use longpole_trace::{Cause, DependenceKind, Program};
 use rustc_hash::FxHashSet;
+
+use crate::analysis::PathSegment;
 
 use super::plan::{ExecutionPlan, NodeId, PlanStep};
 use super::polls::LOOK;
@@ -86,6 +89,25 @@ impl TimeLimits {
                 !is_passed
             });
         }
+    }
+
+    /// For how long threads waited up to limits in the plan on which the run depended, whose `path` by elapsed time this is; nanoseconds.
+    pub fn depended_on(&self, plan: &ExecutionPlan, path: &[PathSegment]) -> u64 {
+        let is_on_path = |thread: usize, moment: u64| {
+            let before = path.partition_point(|segment| segment.to.nanoseconds() < moment);
+            let segment = path.get(before).filter(|segment| segment.from.nanoseconds() < moment);
+            segment.is_some_and(|segment| segment.thread.index() == thread)
+        };
+        let threads = plan.threads.iter().zip(&self.ended).enumerate();
+        let limits = threads.flat_map(|(index, (thread, ended))| {
+            thread.steps.iter().filter_map(move |step| match *step {
+                PlanStep::Sleep { time, moment } if ended.contains(&moment) && is_on_path(index, moment) => {
+                    Some(time.nanoseconds())
+                }
+                _ => None,
+            })
+        });
+        limits.sum()
     }
 
     /// Positions of limits in a row that a signal ends.

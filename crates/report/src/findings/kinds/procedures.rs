@@ -135,7 +135,7 @@ fn finding(basis: &FindingBasis<'_, '_>, work: &WorkOfThreads<'_>, row: &NodeRow
     if executed(basis.input, row.node).is_some_and(|executed| {
         executed.unexplained > UNEXPLAINED_SPINS && range.high > EVENED * executed.gain.free
     }) {
-        evidence.insert(0, "so much only if threads that spin wait for it".into());
+        evidence.insert(0, "so much only if spins or polls wait for it".into());
     }
     Some(found.without_it(free.middle()).predicted_by(predicted_by).with(evidence))
 }
