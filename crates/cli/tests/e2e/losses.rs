@@ -42,7 +42,8 @@ fn assert_widened(recording: &Recording, share: f64) {
     assert!(words.contains("% of the events were lost)"), "{text}");
     let (_, missed) = words.split_once("unchanged, that is ").unwrap_or_else(|| panic!("{text}"));
     let (missed, _) = missed.split_once(" % off the recorded time").unwrap_or_else(|| panic!("{text}"));
-    let expected = (2.0 * share).min(100.0).hypot(missed.parse().unwrap()).min(100.0);
+    let missed: f64 = missed.trim_start_matches("below ").parse().unwrap();
+    let expected = (2.0 * share).min(100.0).hypot(missed).min(100.0);
     assert!((error - expected).abs() < ROUNDED, "{error}, not {expected}, where {share} % are lost: {text}");
 }
 

@@ -81,6 +81,7 @@ fn what_holds_the_last_of_a_chain_back_is_the_first() {
 }
 
 #[test]
+#[ignore = "it takes ten seconds: cargo xtask test --slow"]
 fn fortran_programs_are_followed_by_each_of_their_interfaces() {
     let session = Session::start();
     for mpi in MpiImplementation::ALL {

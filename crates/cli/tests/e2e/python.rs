@@ -63,6 +63,7 @@ fn functions_of_the_system_s_python_have_names_and_wait() {
 
 /// Each version keeps its frames elsewhere.
 #[test]
+#[ignore = "it takes ten seconds: cargo xtask test --slow"]
 fn functions_have_names_in_all_versions_of_python() {
     let home = PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
     let installed = std::fs::read_dir(home.join(".pyenv/versions")).into_iter().flatten().flatten();

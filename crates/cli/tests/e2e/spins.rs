@@ -6,6 +6,7 @@ use crate::support::{Collector, Session, longpole, or_skip, run};
 const HERTZ: f64 = 499.0;
 
 #[test]
+#[ignore = "it takes ten seconds: cargo xtask test --slow"]
 fn spins_shorter_than_the_time_between_samples_have_their_length() {
     let session = Session::start();
     for length in ["20", "100", "500", "5000"] {

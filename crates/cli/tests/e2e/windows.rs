@@ -181,6 +181,7 @@ fn on_small_disk(session: &Session, size: &str, script: &str) -> Result<Run, Str
 }
 
 #[test]
+#[ignore = "it takes ten seconds: cargo xtask test --slow"]
 fn a_full_disk_is_what_the_answer_begins_with() {
     let session = Session::alone();
     or_skip!(Collector::Bpf.permitted());
