@@ -47,6 +47,7 @@ mod series;
 mod services;
 mod set_up;
 mod shared_lines;
+mod short_processes;
 mod spins;
 mod stuck;
 mod support;

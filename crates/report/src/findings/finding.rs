@@ -69,6 +69,8 @@ pub(crate) enum FindingSubject {
     Wait(PlacedWait),
     /// What a rank does while others wait for it: the rank, and the procedure that most of it is.
     LateRank(ProcessId, ProcedureId),
+    /// So many processes that live for a short time.
+    ShortProcesses(u64),
     /// So many parallel regions; where the largest of them begins.
     ParallelRegions(CodePlace, u64),
     /// Memory that threads use at the same time.
@@ -118,6 +120,7 @@ impl FindingSubject {
                 let procedure = Sentence::name(input, Node::Procedure(*id));
                 sentence![procedure, " in ", rank_name(input, *process)]
             }
+            FindingSubject::ShortProcesses(count) => super::kinds::short_processes::name(*count).into(),
             FindingSubject::ParallelRegions(place, count) => {
                 super::kinds::parallel_regions::name(input, *place, *count)
             }
@@ -171,6 +174,8 @@ pub(crate) enum Advice {
     SendAtOnce,
     /// Waits for data of other nodes or caches: another layout or schedule, so that less is fetched.
     CommunicateLess,
+    /// Starting and ending processes takes the time: fewer, each for more.
+    StartFewer,
     /// Modules are imported: fewer of them, or only where they are used.
     ImportLess,
     /// Garbage is collected: less of it, or a heap in which that is seldom.
@@ -211,6 +216,7 @@ impl Advice {
             Advice::AskEarlier => "ask earlier, or several at once",
             Advice::SendAtOnce => "send it at once (TCP_NODELAY)",
             Advice::CommunicateLess => "communicate less",
+            Advice::StartFewer => "start fewer",
             Advice::ImportLess => "import less, or later",
             Advice::AllocateLess => "allocate less, or a larger heap",
             Advice::AwaitEvent => "wait for the event",

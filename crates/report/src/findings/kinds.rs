@@ -16,6 +16,7 @@ pub(super) mod requests;
 pub(super) mod serial_work;
 pub(super) mod services;
 pub(super) mod shared_lines;
+pub(super) mod short_processes;
 pub(super) mod sleep;
 pub(super) mod spinning;
 pub(super) mod starved_writers;

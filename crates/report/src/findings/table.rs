@@ -3,8 +3,8 @@
 use super::finding::FindingKind;
 use super::kinds::{
     barriers, deliveries, devices, late_ranks, locks, outside, parallel_regions, pinned, procedures,
-    processes, processors, requests, services, shared_lines, sleep, spinning, starved_writers, stuck,
-    synchronisation, time_limits, work,
+    processes, processors, requests, services, shared_lines, short_processes, sleep, spinning,
+    starved_writers, stuck, synchronisation, time_limits, work,
 };
 
 /// Every kind of finding. Of findings that are worth the same the one of the earlier kind goes first.
@@ -16,6 +16,7 @@ pub(crate) const KINDS: &[&FindingKind] = &[
     &shared_lines::KIND,
     &procedures::KIND,
     &processes::KIND,
+    &short_processes::KIND,
     &starved_writers::KIND,
     &locks::KIND,
     &synchronisation::KIND,

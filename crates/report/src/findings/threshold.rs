@@ -69,6 +69,9 @@ thresholds! {
     ALONE = 50.0 "%": "Part of a procedure's time with no other thread busy from which on it is to be parallelised.";
     BESIDE = 10.0 "%": "Part of the run with several busy threads from which on it is not one thread at a time that does the work.";
     BALANCED = 10.0 "%": "Imbalance of the threads' work (1 − mean ÷ most) below which it is even.";
+    MANY_PROCESSES = 50.0 "": "Short processes from which on starting fewer is advised.";
+    SHORT_LIFE = 50_000_000.0 "ns": "How long a short process lives at most.";
+    SHORT_WORK = 10_000_000.0 "ns": "CPU time of a short process at most.";
     PROCESS = 10.0 "%": "Part of the CPU time from which on a process is a finding.";
     WHOLE_RUN = 98.0 "%": "Part of the CPU time from which on a process is as good as the program.";
     ONE_PROCEDURE = 80.0 "%": "Part of a process's work from which on a procedure stands for it.";

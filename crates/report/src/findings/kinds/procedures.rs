@@ -22,11 +22,12 @@ use crate::findings::gain::{GainRange, executed, prospect, replayed};
 use crate::findings::next::record_queues;
 use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
 use crate::findings::threshold::{
-    ALONE, BALANCED, BLAMED, FEWEST_OF_ROW, FOR_HOLDERS, HELD, UNEXPLAINED_SPINS,
+    ALONE, BALANCED, BLAMED, FEWEST_OF_ROW, FOR_HOLDERS, HELD, MANY_PROCESSES, UNEXPLAINED_SPINS,
 };
 use crate::findings::{RankedWork, is_named, largest_caller, procedure_answer};
 use crate::folded::{FoldedWork, callers, callers_text};
 use crate::input::ReportTables;
+use crate::name::is_program_start;
 use crate::quantity::percent;
 
 /// The entry of the table.
@@ -111,7 +112,10 @@ fn finding(basis: &FindingBasis<'_, '_>, work: &WorkOfThreads<'_>, row: &NodeRow
     // What is to be done without the lock has to be done all the same: the run gains what others waited.
     let held = lock.filter(|held| is_for_holders(held));
     let shorter = held.and_then(|held| gain_without_waits(basis, held.object));
+    let starts = is_program_start(input.paths.procedure_named_by(id));
     let advice = match &shorter {
+        _ if starts && input.program.processes.len() as f64 >= MANY_PROCESSES => Advice::StartFewer,
+        _ if starts => Advice::Shorten,
         _ if folded.is_mostly(Folding::IMPORTS) => Advice::ImportLess,
         _ if folded.is_mostly(Folding::GARBAGE) => Advice::AllocateLess,
         _ if folded.is_mostly(Folding::WAKING) || folded.is_mostly(Folding::SWITCHING) => Advice::WaitLess,

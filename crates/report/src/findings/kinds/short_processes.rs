@@ -1,0 +1,107 @@
+//! Many short processes, which take longer to start and to end than what they do.
+//!
+//! ```text
+//!   script    | fork, wait ......... | fork, wait ......... | ...      600 times $(basename ...)
+//!   basename          | start, 1 line |       | start, 1 line |
+//! ```
+//! No procedure and no process stands for them: their time is in pieces of the loader, the shell and the kernel. The run gains at most
+//! what of the critical path by elapsed time is in them, if it needs none, and a tenth more for who creates them.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use longpole_event::{ProcessId, Time};
+use longpole_metrics::{By, Node, NodeRow};
+
+use crate::findings::finding::{
+    Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit,
+};
+use crate::findings::gain::GainRange;
+use crate::findings::sentence::{Sentence, TimeInWords, sentence};
+use crate::findings::threshold::{MANY_PROCESSES, MODEL_ERROR, SHORT_LIFE, SHORT_WORK};
+use crate::findings::work_answer;
+use crate::input::ReportTables;
+use crate::quantity::count_of;
+
+/// The entry of the table.
+pub(crate) static KIND: FindingKind = FindingKind {
+    what: "many short processes",
+    when: "at least 50 were created that lived for 50 ms at most and worked for 10 at most, no ranks of MPI: all together up to 1.1 times their part of the critical path by elapsed time, to what the CPUs leave, and to what the rest of the critical path leaves",
+    advice: "*start fewer*: have one do the work of many, or the shell or a library do it",
+    find,
+    answer,
+};
+
+fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
+    finding(basis).into_iter().collect()
+}
+
+/// How long each process lived; until the end of the run where it did not end before.
+fn lives(input: &ReportTables<'_>) -> BTreeMap<ProcessId, u64> {
+    let end = Time::from_nanoseconds(input.program.elapsed_nanoseconds);
+    let mut lives: BTreeMap<ProcessId, (Time, Time)> = BTreeMap::new();
+    for thread in &input.program.threads {
+        let ended = thread.end.unwrap_or(end);
+        let life = lives.entry(thread.process).or_insert((thread.start, ended));
+        *life = (life.0.min(thread.start), life.1.max(ended));
+    }
+    lives.into_iter().map(|(id, (start, end))| (id, end.since(start))).collect()
+}
+
+fn finding(basis: &FindingBasis<'_, '_>) -> Option<Finding> {
+    let FindingBasis { input, bounds, .. } = basis;
+    let lives = lives(input);
+    let is_short = |row: &&NodeRow| {
+        let Node::Process(id) = row.node else { return false };
+        let process = &input.program.processes[id.index()];
+        let life = lives.get(&id).copied().unwrap_or_default();
+        process.parent.is_some()
+            && process.rank.is_none()
+            && life as f64 <= SHORT_LIFE
+            && row.own.running as f64 <= SHORT_WORK
+    };
+    let short: Vec<&NodeRow> = input.rows(By::Process).iter().filter(is_short).collect();
+    let count = short.len() as u64;
+    if (count as f64) < MANY_PROCESSES {
+        return None;
+    }
+    let sum = |of: fn(&NodeRow) -> u64| short.iter().map(|row| of(row)).sum::<u64>() as f64;
+    let held = sum(|row| row.own.critical_elapsed);
+    let most = bounds
+        .without(sum(|row| row.own.running))
+        .min(bounds.with_path_less(sum(|row| row.own.critical_cpu)));
+    let range = GainRange::up_to(held * (1.0 + MODEL_ERROR / 100.0), bounds).at_most(most);
+    let subject = FindingSubject::ShortProcesses(count);
+    let found = Finding::advised(basis, (&KIND, Limit::Work), subject, (Advice::StartFewer, range), false)?;
+    let lived: u64 = short.iter().filter_map(|row| lives.get(&process(row)?)).sum();
+    let each = sentence![TimeInWords(lived / count), " each"];
+    Some(found.with(vec![sentence![largest(input, &short), ", ", each]]))
+}
+
+fn process(row: &NodeRow) -> Option<ProcessId> {
+    if let Node::Process(id) = row.node { Some(id) } else { None }
+}
+
+/// The two programs that most of them executed: ``300 `dirname`, 298 `basename` ``.
+fn largest(input: &ReportTables<'_>, short: &[&NodeRow]) -> Sentence {
+    let mut names: BTreeMap<&str, u64> = BTreeMap::new();
+    for id in short.iter().filter_map(|row| process(row)) {
+        *names.entry(input.program.processes[id.index()].name.as_str()).or_default() += 1;
+    }
+    let mut names: Vec<(&str, u64)> = names.into_iter().collect();
+    names.sort_by_key(|&(name, count)| (Reverse(count), name));
+    let named =
+        names.iter().take(2).map(|&(name, count)| sentence![format!("{count} "), Sentence::code(name)]);
+    Sentence::joined(named, ", ")
+}
+
+/// `600 short processes`.
+pub(crate) fn name(count: u64) -> String {
+    count_of(count, "short process")
+}
+
+fn answer(basis: &FindingBasis<'_, '_>, finding: &Finding) -> LeadingAnswer {
+    let subject = finding.subject.text(basis.input);
+    let what = Sentence::joined(finding.evidence.iter().take(1).cloned(), "");
+    work_answer(basis, sentence!["The long pole: ", subject, ", ", what, "."])
+}
