@@ -31,18 +31,18 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
 }
 
 /// Waits for objects that other threads ended.
-struct Wakes {
+struct VainWakes {
     all: u64,
     in_vain: u64,
     /// CPU time of those in vain.
     vain_work: u64,
 }
 
-impl Wakes {
-    fn of(input: &ReportTables<'_>, cost: &SynchronisationCost) -> Wakes {
+impl VainWakes {
+    fn of(input: &ReportTables<'_>, cost: &SynchronisationCost) -> VainWakes {
         let contention = input.input().details.contention.as_ref();
         let objects = cost.objects.iter().filter_map(|id| contention?.objects.get(id.index()));
-        objects.fold(Wakes { all: 0, in_vain: 0, vain_work: 0 }, |sum, object| Wakes {
+        objects.fold(VainWakes { all: 0, in_vain: 0, vain_work: 0 }, |sum, object| VainWakes {
             all: sum.all + object.handed.count,
             in_vain: sum.in_vain + object.woken_in_vain,
             vain_work: sum.vain_work + object.vain_work,
@@ -84,7 +84,7 @@ fn finding(basis: &FindingBasis<'_, '_>, cost: &SynchronisationCost) -> Option<F
         }
         (None, None) => return None,
     };
-    let wakes = Wakes::of(input, cost);
+    let wakes = VainWakes::of(input, cost);
     let change = match wakes.are_in_vain() {
         // What else is done is left, and the rest of the critical path.
         true => {
