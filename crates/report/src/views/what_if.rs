@@ -216,7 +216,12 @@ fn limits(input: &ReportTables<'_>, found: &WhatIf, order: &str) -> String {
     let busy = if 100.0 * error.abs() < MISSED {
         String::new()
     } else {
-        " Other programs, a quota or waits that were not seen took the rest; what is missed may stay or go with any change, so the ranges are as wide.".to_owned()
+        let has_locks = input.input().objects.all().iter().any(|object| object.kind.excludes());
+        let locks =
+            if has_locks { " the order of seldom held locks (`--order recorded` keeps it)," } else { "" };
+        format!(
+            " Other programs, a quota,{locks} or waits that were not seen took the rest; what is missed may stay or go with any change, so the ranges are as wide."
+        )
     };
     let pinned = match input.analysis.pinning.times.is_empty() {
         true => "",
