@@ -8,7 +8,7 @@
  *
  * The threads of a fork meet before they work, so that all begin together however long it takes to create them.
  * Three threads end early in the first fork, and what `work` did in the long one explains that: load imbalance. Work:
- * 120 + 3 x 30 + 4 x 20 = 290 ms, all of it in `work`; main works nothing.
+ * 120 + 3 x 30 + 4 x 20 = 290 ms, all of it in `work`; main works nothing. With an argument the first fork is divided evenly.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -39,9 +39,10 @@ NOINLINE void fork_and_join(const intptr_t milliseconds[4])
         CHECK(pthread_join(threads[i], NULL) == 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    fork_and_join((const intptr_t[4]){ 120, 30, 30, 30 });
+    int is_even = argc > 1 && argv[1][0] != 0;
+    fork_and_join(is_even ? (const intptr_t[4]){ 53, 53, 52, 52 } : (const intptr_t[4]){ 120, 30, 30, 30 });
     fork_and_join((const intptr_t[4]){ 20, 20, 20, 20 });
     return 0;
 }

@@ -191,6 +191,31 @@ fn a_program_that_waits_leaves_its_processors_to_what_it_waits_for() {
 }
 
 #[test]
+fn threads_of_a_fork_that_end_early_are_to_be_balanced() {
+    /// Seconds that others may take from either run.
+    const ROOM: f64 = 0.02;
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let program = or_skip!(session.build("fork_join_imbalance.c", &[]));
+    let change = |argument: &str| {
+        let recording = session.record(Collector::Bpf, &[program.to_str().unwrap(), argument]).unwrap();
+        let summary = recording.report("summary", "procedure");
+        let found = summary.changes("balance the work").next();
+        let range = found.map(|change| {
+            assert_eq!(change["text"], "threads created in `fork_and_join`");
+            ["gain_low_seconds", "gain_high_seconds"].map(|key| change[key].as_f64().unwrap())
+        });
+        (summary.number("recording", "elapsed_seconds"), range)
+    };
+    // On two processors the short ones may share one or not: the scheduler decides, in each run anew.
+    let (elapsed, range) = change("");
+    let [low, high] = range.expect("it is advised");
+    let truth = elapsed - session.least_seconds(&program, &["even"]);
+    assert!((low - ROOM..high + ROOM).contains(&truth), "{low} to {high} s; in truth {truth}");
+    assert!(change("even").1.is_none_or(|[low, _]| low < truth / 2.0));
+}
+
+#[test]
 fn threads_of_a_fork_that_end_early_are_load_imbalance() {
     let session = Session::start();
     let program = or_skip!(session.build("fork_join_imbalance.c", &[]));

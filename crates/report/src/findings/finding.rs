@@ -69,6 +69,8 @@ pub(crate) enum FindingSubject {
     Wait(PlacedWait),
     /// What a rank does while others wait for it: the rank, and the procedure that most of it is.
     LateRank(ProcessId, ProcedureId),
+    /// Threads that this procedure creates together.
+    Fork(ProcedureId),
     /// So many processes that live for a short time.
     ShortProcesses(u64),
     /// So many parallel regions; where the largest of them begins.
@@ -119,6 +121,9 @@ impl FindingSubject {
             FindingSubject::LateRank(process, id) => {
                 let procedure = Sentence::name(input, Node::Procedure(*id));
                 sentence![procedure, " in ", rank_name(input, *process)]
+            }
+            FindingSubject::Fork(id) => {
+                sentence!["threads created in ", Sentence::name(input, Node::Procedure(*id))]
             }
             FindingSubject::ShortProcesses(count) => super::kinds::short_processes::name(*count).into(),
             FindingSubject::ParallelRegions(place, count) => {

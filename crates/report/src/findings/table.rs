@@ -2,8 +2,8 @@
 
 use super::finding::FindingKind;
 use super::kinds::{
-    barriers, deliveries, devices, late_ranks, locks, outside, parallel_regions, pinned, procedures,
-    processes, processors, requests, services, shared_lines, short_processes, sleep, spinning,
+    barriers, deliveries, devices, fork_joins, late_ranks, locks, outside, parallel_regions, pinned,
+    procedures, processes, processors, requests, services, shared_lines, short_processes, sleep, spinning,
     starved_writers, stuck, synchronisation, time_limits, work,
 };
 
@@ -21,6 +21,7 @@ pub(crate) const KINDS: &[&FindingKind] = &[
     &locks::KIND,
     &synchronisation::KIND,
     &barriers::KIND,
+    &fork_joins::KIND,
     &devices::KIND,
     &requests::KIND,
     &services::KIND,
