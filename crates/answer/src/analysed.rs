@@ -172,7 +172,8 @@ impl Analysed {
         let found = what_if(&*self.run, &self.choices, &self.analysis, &plain, &folded.folding);
         let found = found.map_err(self.unreadable())?;
         let replayed = self.replayed_changes(&plain, &folded.folding)?;
-        let options = Question { top: supposition.top, ..Question::default() }.options(self.run.span());
+        let question = Question { top: supposition.top, order: supposition.order, ..Question::default() };
+        let options = question.options(self.run.span());
         let build = |input: &ReportInput<'_>, options: &ReportOptions| {
             build_what_if(input, options, &changes, (&found, replayed.as_ref()))
         };

@@ -69,9 +69,9 @@ impl Question {
 
     /// The report's options, but for what it is of.
     pub(crate) fn options(&self, phase: Option<Span>) -> ReportOptions {
-        let &Question { by, sort, weight, io, all, explain, top, .. } = self;
+        let &Question { by, sort, weight, io, order, all, explain, top, .. } = self;
         let io_idle = io.is_idle();
-        ReportOptions { by, sort, top, weight, io_idle, phase, all, explain, of: None }
+        ReportOptions { by, sort, top, weight, io_idle, order, phase, all, explain, of: None }
     }
 }
 

@@ -440,8 +440,6 @@ mod tests {
         assert_eq!(of(&lost), (2, 1, true));
     }
 
-    /// A writer waits from 1 for two readers, who leave at 3 and 5; the last of them hands over. A reader waits
-    /// from 4 for the writer, until 7.
     #[test]
     fn who_was_woken_with_all_others_and_waits_again_was_woken_in_vain() {
         // `A` wakes all three; `C` does what it was for, `B` and `D` wait again, `D` after a wait for the lock.
@@ -462,6 +460,8 @@ mod tests {
         }
     }
 
+    /// A writer waits from 1 for two readers, who leave at 3 and 5; the last of them hands over. A reader waits
+    /// from 4 for the writer, until 7.
     #[test]
     fn the_last_reader_hands_over_to_the_writer() {
         let seen = seen(

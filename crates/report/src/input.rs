@@ -7,8 +7,8 @@ use std::sync::Arc;
 use longpole_communication::RecordedCommunication;
 use longpole_event::{MachineId, ThreadId};
 use longpole_metrics::{
-    Analysis, By, ChangeSubject, Details, FoldedLeaf, GainsOf, Measures, Node, NodeRow, Split, WaitClass,
-    WaitClassKind, Weight,
+    Analysis, By, ChangeSubject, Details, FoldedLeaf, GainsOf, Measures, Node, NodeRow, Order, Split,
+    WaitClass, WaitClassKind, Weight,
 };
 use longpole_series::{NodeMetrics, SeriesCorrelations};
 use longpole_trace::{Cause, Evidence, Folding, ObjectId, Objects, Paths, Program};
@@ -107,6 +107,8 @@ pub struct ReportOptions {
     pub weight: Weight,
     /// The analysis was made with waits for devices and pages counted as idle.
     pub io_idle: bool,
+    /// Which hand-offs of locks hold when the run is executed again.
+    pub order: Order,
     /// The part of the run that the input is about; `None`: all of it.
     pub phase: Option<Span>,
     /// Shows also what is left out otherwise: waits that nobody wants explained.
@@ -125,6 +127,7 @@ impl Default for ReportOptions {
             top: None,
             weight: Weight::Cpu,
             io_idle: false,
+            order: Order::default(),
             phase: None,
             all: false,
             explain: None,

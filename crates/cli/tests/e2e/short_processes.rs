@@ -1,6 +1,6 @@
 //! Scripts whose time is in starting processes: the answer says so, and what a script without them gains.
 
-use std::process::Command;
+use std::path::Path;
 
 use crate::support::{Collector, Session, or_skip};
 
@@ -21,14 +21,7 @@ fn a_script_of_many_short_processes_is_to_start_fewer() {
     let summary = recording.report("summary", "procedure");
     let change = summary.changes("start fewer").next().expect("it is advised");
     assert!(change["text"].as_str().unwrap().ends_with(" short processes"), "{change:?}");
-    let seconds = |script: &str| {
-        let shortest = (0..3).map(|_| {
-            let begin = std::time::Instant::now();
-            assert!(session.run(Command::new("sh").args(["-c", script])).status.success());
-            begin.elapsed().as_secs_f64()
-        });
-        shortest.fold(f64::INFINITY, f64::min)
-    };
+    let seconds = |script: &str| session.least_seconds(Path::new("sh"), &["-c", script]);
     let truth = seconds(&by_programs) - seconds(&by_itself);
     let most = change["gain_high_seconds"].as_f64().unwrap();
     assert!(most > 0.9 * truth, "{most} s, in truth {truth}");

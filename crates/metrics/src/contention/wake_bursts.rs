@@ -128,11 +128,10 @@ impl Waiters<'_> {
         let burst = std::mem::take(&mut self.queues[object.index()].burst);
         self.found.objects[object.index()].wake_in_vain(burst.in_vain());
         for &thread in &burst.woken {
-            let of_thread = self.of_thread(thread);
-            let is_of_it = |woken: &RecentWake| woken.object == object && woken.burst == Some(burst.number);
-            if of_thread.woken.as_ref().is_some_and(is_of_it) {
-                let known = |woken| RecentWake { burst: None, ..woken };
-                of_thread.woken = of_thread.woken.filter(|_| burst.is_of_all()).map(known);
+            let woken = &mut self.of_thread(thread).woken;
+            if let Some(wake) = woken.filter(|wake| wake.object == object && wake.burst == Some(burst.number))
+            {
+                *woken = burst.is_of_all().then_some(RecentWake { burst: None, ..wake });
             }
         }
     }

@@ -1,7 +1,7 @@
 //! `longpole what-if`: the run with some work made shorter or longer (metrics.md §5).
 
 use longpole_metrics::{
-    Analysis, By, ChangeSubject, PredictedGain, Replay, ReplayedGain, WhatIf, WorkChange, tells_holds,
+    Analysis, By, ChangeSubject, Order, PredictedGain, Replay, ReplayedGain, WhatIf, WorkChange, tells_holds,
 };
 use longpole_trace::ObjectId;
 
@@ -66,7 +66,7 @@ pub fn build_what_if(
     let path = path_rows(input, found);
     report.rows = lines.iter().chain(&path).map(|(row, _)| row.clone()).collect();
     report.sections.push(TextSection::Headline(headline(input, changes, found)));
-    report.sections.push(TextSection::Remark(limits(input, found, &order)));
+    report.sections.push(TextSection::Remark(limits(input, found, (&order, options.order))));
     report.sections.push(TextSection::Blank);
     let shown_lines = if changes.len() == 1 { lines[..1].to_vec() } else { lines };
     let is_range = found.alone.iter().chain([&found.together]).any(|gain| unknown(found, *gain).is_some());
@@ -205,7 +205,7 @@ fn holding(
 }
 
 /// What the predictions rest on.
-fn limits(input: &ReportTables<'_>, found: &WhatIf, order: &str) -> String {
+fn limits(input: &ReportTables<'_>, found: &WhatIf, (order, kept): (&str, Order)) -> String {
     let Some(error) = found.execution_error else {
         return format!(
             "The path is that of useful CPU time. The recording is too large to be executed again: the elapsed time keeps all time without a CPU, on devices, and in waits that no thread explains. {order}"
@@ -217,10 +217,11 @@ fn limits(input: &ReportTables<'_>, found: &WhatIf, order: &str) -> String {
         String::new()
     } else {
         let has_locks = input.input().objects.all().iter().any(|object| object.kind.excludes());
+        let is_left_out = has_locks && kept == Order::Busy;
         let locks =
-            if has_locks { " the order of seldom held locks (`--order recorded` keeps it)," } else { "" };
+            if is_left_out { ", the order of seldom held locks (`--order recorded` keeps it)," } else { "" };
         format!(
-            " Other programs, a quota,{locks} or waits that were not seen took the rest; what is missed may stay or go with any change, so the ranges are as wide."
+            " Other programs, a quota{locks} or waits that were not seen took the rest; what is missed may stay or go with any change, so the ranges are as wide."
         )
     };
     let pinned = match input.analysis.pinning.times.is_empty() {
@@ -553,6 +554,11 @@ mod tests {
         let gain = text("procedure:update=0");
         assert!(gain.contains("the elapsed time goes from 320 ms to 124 ms–210 ms"), "{gain}");
         assert!(gain.contains("the critical path goes from 320 ms to 130 ms"), "{gain}");
+        let words = gain.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            words.contains("a quota, the order of seldom held locks (`--order recorded` keeps it), or"),
+            "{gain}"
+        );
         let lock = text("object:table_lock=0");
         assert!(!lock.contains("changes nothing"), "{lock}");
         // A tenth of the run is where it begins.

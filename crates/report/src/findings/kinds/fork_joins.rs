@@ -9,13 +9,13 @@
 //! part of one work. What cannot be divided so finely gains less, so the range begins as if there were one thread more; nor does it begin
 //! above what even shares of the CPU time would gain, for the last may have waited for something else.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use longpole_event::{ThreadId, Time};
 use longpole_metrics::Node;
 use longpole_trace::{PathId, ProcedureId, Thread};
 
+use super::procedures::spread;
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit,
 };
@@ -131,17 +131,18 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
 
 /// What each thread works.
 fn works(input: &ReportTables<'_>) -> Vec<ThreadWork> {
-    let mut times: Vec<BTreeMap<ProcedureId, u64>> = vec![BTreeMap::new(); input.program.threads.len()];
-    for charge in input.analysis.charges.iter().filter(|charge| charge.measures.running > 0) {
-        if let Some(place) = input.paths.innermost(charge.path) {
-            *times[charge.thread.index()].entry(place.procedure).or_default() += charge.measures.running;
+    let mut works = vec![ThreadWork::default(); input.program.threads.len()];
+    let mut longest = vec![0; works.len()];
+    for (procedure, threads) in spread(input) {
+        for (thread, time) in threads {
+            let (work, longest) = (&mut works[thread.index()], &mut longest[thread.index()]);
+            work.running += time;
+            if time > *longest {
+                (work.longest, *longest) = (Some(procedure), time);
+            }
         }
     }
-    let longest = |times: BTreeMap<ProcedureId, u64>| ThreadWork {
-        running: times.values().sum(),
-        longest: times.into_iter().max_by_key(|&(id, time)| (time, Reverse(id))).map(|(id, _)| id),
-    };
-    times.into_iter().map(longest).collect()
+    works
 }
 
 /// The procedure of the program that creates threads there.
@@ -159,7 +160,7 @@ fn finding(basis: &FindingBasis<'_, '_>, procedure: ProcedureId, sums: &ForkSums
     let found = Finding::advised(basis, (&KIND, Limit::Work), subject, change, false)?;
     let threads = count_of(sums.threads, "thread");
     let early = TimeInWords(sums.early);
-    Some(found.with(vec![sentence![threads, " ended up to ", early, " early in all"]]))
+    Some(found.with(vec![sentence![threads, " ended ", early, " early in all"]]))
 }
 
 fn answer(basis: &FindingBasis<'_, '_>, finding: &Finding) -> LeadingAnswer {

@@ -33,7 +33,7 @@ pub(super) fn is_lock(kind: ObjectKind) -> bool {
     matches!(kind.cause(), Cause::Lock | Cause::Kernel)
 }
 
-struct NamedLock {
+pub(super) struct NamedLock {
     /// Of all that have the name, waited for or not: whom gains are predicted of.
     first: ObjectId,
     contended: ContendedObject,
@@ -45,9 +45,12 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     locks(basis.input).values().filter_map(|lock| finding(basis, lock)).collect()
 }
 
-/// The locks and semaphores that were held and waited for, those of one kind and name together.
-fn locks<'a>(input: &ReportTables<'a>) -> BTreeMap<(ObjectKind, &'a str), NamedLock> {
-    let mut locks: BTreeMap<(ObjectKind, &'a str), NamedLock> = BTreeMap::new();
+/// By kind and name: those of one kind and name together.
+pub(super) type NamedLocks<'a> = BTreeMap<(ObjectKind, &'a str), NamedLock>;
+
+/// The locks and semaphores that were held and waited for.
+pub(super) fn locks<'a>(input: &ReportTables<'a>) -> NamedLocks<'a> {
+    let mut locks = NamedLocks::new();
     let Some(contention) = &input.input().details.contention else { return locks };
     let all = input.input().objects.all();
     let holds = input.input().details.holds.as_ref();
@@ -84,10 +87,10 @@ fn locks<'a>(input: &ReportTables<'a>) -> BTreeMap<(ObjectKind, &'a str), NamedL
 /// What the run gains where no thread waits for this lock, and the subject of its finding; `None` where it has none.
 pub(super) fn gain_without_waits(
     basis: &FindingBasis<'_, '_>,
+    locks: &NamedLocks<'_>,
     lock: ObjectId,
 ) -> Option<(GainRange, FindingSubject)> {
     let object = basis.input.objects.get(lock);
-    let locks = locks(basis.input);
     let found = finding(basis, locks.get(&(object.kind, object.name.as_str()))?)?;
     let (_, gain) = found.change?;
     Some((gain, found.subject))

@@ -13,7 +13,7 @@ use longpole_metrics::{By, ExecutedGain, Gain, Measures, Node, NodeRow, standard
 use longpole_trace::{Cause, Folding, ProcedureId};
 
 use super::held_locks::{HandedLocks, SureHold, held_locks};
-use super::locks::{gain_without_waits, holding, holds_of};
+use super::locks::{NamedLocks, gain_without_waits, holding, holds_of, locks};
 use super::serial_work::{SerialPart, SerialWork};
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit, Prediction,
@@ -42,6 +42,7 @@ pub(crate) static KIND: FindingKind = FindingKind {
 /// What the predictions of all procedures depend on.
 struct WorkOfThreads<'a> {
     held: BTreeMap<ProcedureId, SureHold>,
+    locks: NamedLocks<'a>,
     serial: SerialWork<'a>,
     /// Useful CPU time of each procedure by the threads that have any.
     spread: BTreeMap<ProcedureId, BTreeMap<ThreadId, u64>>,
@@ -56,6 +57,7 @@ impl<'a> WorkOfThreads<'a> {
         WorkOfThreads {
             serial: SerialWork::of(basis.input, &handed, &held),
             held,
+            locks: locks(basis.input),
             spread: spread(basis.input),
             starved: basis.facts.starved_percent / 100.0 * basis.facts.elapsed as f64,
         }
@@ -70,7 +72,8 @@ impl<'a> WorkOfThreads<'a> {
     }
 }
 
-fn spread(input: &ReportTables<'_>) -> BTreeMap<ProcedureId, BTreeMap<ThreadId, u64>> {
+/// Useful CPU time of each procedure by the threads that have any.
+pub(super) fn spread(input: &ReportTables<'_>) -> BTreeMap<ProcedureId, BTreeMap<ThreadId, u64>> {
     let mut spread: BTreeMap<ProcedureId, BTreeMap<ThreadId, u64>> = BTreeMap::new();
     for charge in input.analysis.charges.iter().filter(|charge| charge.measures.running > 0) {
         if let Some(place) = input.paths.innermost(charge.path) {
@@ -111,7 +114,7 @@ fn finding(basis: &FindingBasis<'_, '_>, work: &WorkOfThreads<'_>, row: &NodeRow
     let folded = FoldedWork::of(input, row.node, running(own), &running);
     // What is to be done without the lock has to be done all the same: the run gains what others waited.
     let held = lock.filter(|held| is_for_holders(held));
-    let shorter = held.and_then(|held| gain_without_waits(basis, held.object));
+    let shorter = held.and_then(|held| gain_without_waits(basis, &work.locks, held.object));
     let starts = is_program_start(input.paths.procedure_named_by(id));
     let advice = match &shorter {
         _ if starts && input.program.processes.len() as f64 >= MANY_PROCESSES => Advice::StartFewer,
