@@ -7,10 +7,16 @@ const changes = (page) => page.$$eval('ol.changes [data-row]', (rows) => rows.ma
 
 export const checks = {
   lock_hog: {
-    'the thread that keeps the lock is the long pole, and its work is what to change first': async (page) => {
+    'the thread that keeps the lock is the long pole, and its work is what to change first': async (page, recording) => {
       assert.match(await page.innerText('[data-part="long-pole"]'), /hog_table/);
       assert.equal((await changes(page)).filter((name) => name !== 'waiting for a CPU')[0], 'hog_table');
-      assert.match(await page.innerText('ol.changes [data-row="hog_table"]'), /parallelise[\s\S]*without it/);
+      // What is advised, and what the run gains, depends on how busy the machine is.
+      const { rows } = report(recording, '--view', 'summary');
+      const { remedy, about } = rows.find((row) => row.section === 'change' && row.text === 'hog_table');
+      const shown = await page.innerText('ol.changes [data-row="hog_table"]');
+      assert.ok(shown.includes(remedy), `${shown}, not ${remedy}`);
+      assert.ok(shown.includes(about.replaceAll('`', '')), `${shown}, not ${about}`);
+      assert.match(about, /of the critical path/);
     },
     'the cautions of the command line are in sight, other notes on demand in one line': async (page, recording) => {
       const { rows, evidence } = report(recording, '--view', 'summary');

@@ -22,7 +22,7 @@ use crate::findings::gain::{GainRange, executed, prospect, replayed};
 use crate::findings::next::record_queues;
 use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
 use crate::findings::threshold::{
-    ALONE, BALANCED, BLAMED, FEWEST_OF_ROW, FOR_HOLDERS, HELD, MANY_PROCESSES, UNEXPLAINED_SPINS,
+    ALONE, BALANCED, BLAMED, FEWEST_OF_ROW, FOR_HOLDERS, HELD, MANY_PROCESSES, ONE_THREAD, UNEXPLAINED_SPINS,
 };
 use crate::findings::{RankedWork, is_named, largest_caller, procedure_answer};
 use crate::folded::{FoldedWork, callers, callers_text};
@@ -34,7 +34,7 @@ use crate::quantity::percent;
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "a procedure",
     when: "the run rests on at least 30 observations, those included that the program itself reports, and without these the procedure on at least 5: the run executed without its work; or its time on the critical path, its normalised processor time (waits for devices left out), zeroing, and slack unless several threads do it evenly (imbalance below 10 %)",
-    advice: "*import less, or later* if most of it is importing modules of Python's library and of packages; *allocate less, or a larger heap* if most of it is collecting garbage; *block and wake less often* if most of it is waking or switching threads; *hold the lock shorter* if it surely spends at least 30 % of its CPU time with a lock that others wait for, and at least 80 % on behalf of those who give it back, if the run gains where nobody waits for that lock, and no more than that; *parallelise* if it surely runs alone (U = 1, and no other thread lacks a processor) for at least half of its time; else *shorten*",
+    advice: "*import less, or later* if most of it is importing modules of Python's library and of packages; *allocate less, or a larger heap* if most of it is collecting garbage; *block and wake less often* if most of it is waking or switching threads; *hold the lock shorter* if it surely spends at least 30 % of its CPU time with a lock that others wait for, and at least 80 % on behalf of those who give it back, if the run gains where nobody waits for that lock, and no more than that (where one thread does at least 80 % of it, only if that gain is sure and dividing the work does not gain more); *parallelise* if it surely runs alone (U = 1, and no other thread lacks a processor) for at least half of its time; else *shorten*",
     find,
     answer,
 };
@@ -61,6 +61,13 @@ impl<'a> WorkOfThreads<'a> {
             spread: spread(basis.input),
             starved: basis.facts.starved_percent / 100.0 * basis.facts.elapsed as f64,
         }
+    }
+
+    /// Whether one thread does nearly all of it.
+    fn is_of_one_thread(&self, id: ProcedureId) -> bool {
+        let Some(threads) = self.spread.get(&id) else { return false };
+        let most = threads.values().copied().max().unwrap_or(0) as f64;
+        percent(most, threads.values().sum::<u64>() as f64) >= ONE_THREAD
     }
 
     /// Whether several threads do the same amount of it: then slack says nothing.
@@ -115,6 +122,13 @@ fn finding(basis: &FindingBasis<'_, '_>, work: &WorkOfThreads<'_>, row: &NodeRow
     // What is to be done without the lock has to be done all the same: the run gains what others waited.
     let held = lock.filter(|held| is_for_holders(held));
     let shorter = held.and_then(|held| gain_without_waits(basis, &work.locks, held.object));
+    let is_alone = alone >= ALONE && input.program.cpus() > 1 && !is_kernel(input, id);
+    let divided = is_alone.then(|| gain(basis, work, (id, row, Advice::Parallelise)));
+    // What one thread does may be shorter or divided with the lock, too.
+    let most_gains = |shorter: &GainRange| {
+        shorter.low > 0.0 && divided.as_ref().is_none_or(|(range, _)| shorter.middle() >= range.middle())
+    };
+    let shorter = shorter.filter(|(range, _)| !work.is_of_one_thread(id) || most_gains(range));
     let starts = is_program_start(input.paths.procedure_named_by(id));
     let advice = match &shorter {
         _ if starts && input.program.processes.len() as f64 >= MANY_PROCESSES => Advice::StartFewer,
@@ -123,13 +137,13 @@ fn finding(basis: &FindingBasis<'_, '_>, work: &WorkOfThreads<'_>, row: &NodeRow
         _ if folded.is_mostly(Folding::GARBAGE) => Advice::AllocateLess,
         _ if folded.is_mostly(Folding::WAKING) || folded.is_mostly(Folding::SWITCHING) => Advice::WaitLess,
         Some(_) => Advice::HoldShorter,
-        _ if alone >= ALONE && input.program.cpus() > 1 && !is_kernel(input, id) => Advice::Parallelise,
-        _ => Advice::Shorten,
+        None if is_alone => Advice::Parallelise,
+        None => Advice::Shorten,
     };
     let (free, predicted_by) = gain(basis, work, (id, row, Advice::Shorten));
-    let (range, predicted_by) = match (advice, &shorter) {
-        (Advice::Parallelise, _) => gain(basis, work, (id, row, advice)),
-        (Advice::HoldShorter, Some((shorter, _))) => (free.no_more_than(shorter), predicted_by),
+    let (range, predicted_by) = match (advice, &shorter, divided) {
+        (Advice::Parallelise, _, Some(divided)) => divided,
+        (Advice::HoldShorter, Some((shorter, _)), _) => (free.no_more_than(shorter), predicted_by),
         _ => (free, predicted_by),
     };
     let subject = FindingSubject::Procedure(id);

@@ -78,6 +78,25 @@ one@24 -> two unlock";
     assert!(evidence.iter().any(|line| line.contains("holds `table_lock`")), "{evidence:?}");
 }
 
+/// Whether they ever get what they wait for sooner is not known where others took the processors: only that the hog's work is.
+#[test]
+fn one_thread_is_not_told_to_hold_a_lock_shorter_where_that_may_gain_nothing() {
+    let crowded = "\
+cpus 2
+1 = mutex table_lock
+H = hog:5 > update:30
+S = polite:9 > short_update:44
+I = polite:10 > independent:50
+hog     HHHHHH--HHHHHH--HHHHHH--HHHHHH--
+polite1 II111111--I11111--I11111--I11111
+polite2 I1111111--SI1111--SI1111--SI1111
+hog@8 -> polite1, polite2 unlock
+hog@16 -> polite1, polite2 unlock
+hog@24 -> polite1, polite2 unlock";
+    let (advice, gain, evidence) = entry(crowded, "update");
+    assert_ne!(advice, Advice::HoldShorter, "{gain:?} {evidence:?}");
+}
+
 /// Three processes do the same, in turn on one processor: without one of them the run is a third shorter.
 #[test]
 fn a_process_is_an_entry_unless_it_is_one_of_several_equal_ones() {
