@@ -20,6 +20,7 @@
 //! readers of a lock only the last to leave hands over. Which of two held locks is the inner one is not known.
 
 mod contended_object;
+mod lockstep;
 mod wake_bursts;
 
 use std::collections::BTreeMap;
@@ -99,6 +100,8 @@ struct ContentionThread {
     waiting: Option<OngoingContention>,
     last: Option<EndedContention>,
     woken: Option<RecentWake>,
+    /// Who ended its last wait for what excludes nobody, and for what that was.
+    let_on: Option<(ThreadId, ObjectId)>,
     is_blocked: bool,
     past: CpuHistory,
 }
@@ -227,6 +230,7 @@ impl<'a> Waiters<'a> {
             let at = SharePoint { time, ..self.now };
             if !self.excludes[object.index()] {
                 self.wake(thread, at, (object, by.thread));
+                self.step(thread, (object, waited), by.thread);
             }
             self.of_thread(thread).last = Some(EndedContention { object, at, length: waited, by_waiter });
         } else if self.queues[object.index()].length == 0 {
@@ -322,6 +326,7 @@ impl Sweep for Waiters<'_> {
         }
         for index in 0..self.queues.len() {
             self.measure(ObjectId(index as u32), end);
+            self.found.objects[index].waiters = self.queues[index].waiters.len() as u64;
             self.end_burst(ObjectId(index as u32));
         }
     }
@@ -438,6 +443,31 @@ mod tests {
         let work = "B".repeat(502);
         let lost = format!("1 = semaphore s\nA {wait}A{wait}A\nB {work}\nB@250 -> A post\nB@501 -> A post");
         assert_eq!(of(&lost), (2, 1, true));
+    }
+
+    /// A fills a buffer and B empties it; then A tells B thrice without waiting for it.
+    #[test]
+    fn threads_that_wait_for_each_other_in_turn_are_in_lockstep() {
+        let seen = seen(
+            "1 = condition filled
+             2 = condition emptied
+             A AAA2222AAA2222AAAAAAAAAAAA
+             B 111BBBB111BBBB11BB11BB11BB
+             A@3 -> B signal
+             B@7 -> A signal
+             A@10 -> B signal
+             B@14 -> A signal
+             A@16 -> B signal
+             A@20 -> B signal
+             A@24 -> B signal",
+        );
+        let (filled, emptied) = (seen.of("filled"), seen.of("emptied"));
+        // That B waits first is not for what A waited for; all of A's waits are for what B had waited for.
+        assert_eq!((filled.in_lockstep, filled.waited()), (9, 12));
+        assert_eq!((emptied.in_lockstep, emptied.waited()), (8, 8));
+        assert_eq!(filled.lockstep_with, Some(seen.drawn.object("emptied")));
+        assert_eq!(emptied.lockstep_with, Some(seen.drawn.object("filled")));
+        assert_eq!((filled.waiters, emptied.waiters), (1, 1));
     }
 
     #[test]

@@ -28,7 +28,7 @@ stored! {
         processors, waits,
     }
     Contention { objects, handovers, sites, wanted, places, threads }
-    ContendedObject { lengths, queue, handed, handed_by_waiters, woken_in_vain, vain_work }
+    ContendedObject { lengths, queue, handed, handed_by_waiters, woken_in_vain, vain_work, waiters, in_lockstep, lockstep_with }
     Handover { count, held, cpu, npt }
     WaiterPair { count, waited }
     LockHolds { objects, places, orders }

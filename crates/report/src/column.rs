@@ -171,7 +171,7 @@ structure! {
     "procedure_percent" Percent "Procedure's share" "Share that the named procedure has in the work done while so many threads were busy, or in the phase's normalised processor time.";
     "start_seconds" Seconds "Start" "When the thread was first seen, or the phase begins, counted from the begin of the run.";
     "end_seconds" Seconds "End" "When the thread ended, absent when it lived to the end of the recording; or when the phase ends.";
-    "remedy" Text "Remedy" "The kind of change: parallelise, shorten, hold the lock shorter, split the lock, let writers go first, synchronise less often, start fewer, wake only who can go on, block and wake less often, use several processes, execute on one thread, balance the work, overlap the io, ask earlier or several at once, wait for the event, signal it in time, block instead of spinning or balance, more CPUs, unpin, free the CPUs.";
+    "remedy" Text "Remedy" "The kind of change: parallelise, shorten, hold the lock shorter, split the lock, let writers go first, synchronise less often, start fewer, wake only who can go on, let threads work ahead, block and wake less often, use several processes, execute on one thread, balance the work, overlap the io, ask earlier or several at once, wait for the event, signal it in time, block instead of spinning or balance, more CPUs, unpin, free the CPUs.";
     "predicted_by" Text "Predicted by" "How the gain was found: `replay` (the run replayed, locks go to whoever comes first), `execution` (the graph executed on its processors in the recorded order of locks) or `metrics` (of the recorded run).";
     "argument" Text "Argument" "What to write after `--phase` to see this part of the run alone.";
     "name" Text "Name" "What was counted.";

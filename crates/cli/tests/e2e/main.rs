@@ -53,6 +53,7 @@ mod stuck;
 mod support;
 mod synchronising;
 mod timers;
+mod turns;
 mod versions;
 mod view;
 mod waits;

@@ -1,5 +1,7 @@
 //! What is counted of an object that threads waited for, and of those who handed it over.
 
+use longpole_trace::ObjectId;
+
 use crate::lengths::LengthHistogram;
 
 /// What happened at one object; times are nanoseconds.
@@ -18,6 +20,12 @@ pub struct ContendedObject {
     pub woken_in_vain: u64,
     /// CPU time from there until they waited again.
     pub vain_work: u64,
+    /// Threads that waited for it until it was handed over, or they gave up; of several objects the most.
+    pub waiters: u64,
+    /// Waiting that was ended by a thread that had itself last waited for the one that waited, nanoseconds.
+    pub in_lockstep: u64,
+    /// What that thread had waited for; the last one.
+    pub lockstep_with: Option<ObjectId>,
 }
 
 /// Sums over hand-overs; times are nanoseconds.
@@ -92,6 +100,9 @@ impl ContendedObject {
         self.handed_by_waiters += other.handed_by_waiters;
         self.woken_in_vain += other.woken_in_vain;
         self.vain_work += other.vain_work;
+        self.waiters = self.waiters.max(other.waiters);
+        self.in_lockstep += other.in_lockstep;
+        self.lockstep_with = other.lockstep_with.or(self.lockstep_with);
         if self.queue.len() < other.queue.len() {
             self.queue.resize(other.queue.len(), 0);
         }

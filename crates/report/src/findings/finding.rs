@@ -161,6 +161,8 @@ pub(crate) enum Advice {
     SynchroniseLess,
     /// All that wait for a condition are woken for what one of them can have: only that one.
     WakeOne,
+    /// Threads wait for each other's turn: more room between them.
+    WorkAhead,
     /// Blocking and waking take the time: less often.
     WaitLess,
     /// Threads write beside each other in one cache line: each its own line.
@@ -212,6 +214,7 @@ impl Advice {
             Advice::UseProcesses => "use several processes",
             Advice::SynchroniseLess => "synchronise less often",
             Advice::WakeOne => "wake only who can go on",
+            Advice::WorkAhead => "let threads work ahead",
             Advice::WaitLess => "block and wake less often",
             Advice::SeparateLines => "give each thread a cache line",
             Advice::OwnCopies => "give each thread its own",

@@ -24,4 +24,5 @@ pub(super) mod starved_writers;
 pub(super) mod stuck;
 pub(super) mod synchronisation;
 pub(super) mod time_limits;
+pub(super) mod turns;
 pub(super) mod work;

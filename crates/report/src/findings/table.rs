@@ -4,7 +4,7 @@ use super::finding::FindingKind;
 use super::kinds::{
     barriers, deliveries, devices, fork_joins, late_ranks, locks, outside, parallel_regions, pinned,
     procedures, processes, processors, requests, services, shared_lines, short_processes, sleep, spinning,
-    starved_writers, stuck, synchronisation, time_limits, work,
+    starved_writers, stuck, synchronisation, time_limits, turns, work,
 };
 
 /// Every kind of finding. Of findings that are worth the same the one of the earlier kind goes first.
@@ -20,6 +20,7 @@ pub(crate) const KINDS: &[&FindingKind] = &[
     &starved_writers::KIND,
     &locks::KIND,
     &synchronisation::KIND,
+    &turns::KIND,
     &barriers::KIND,
     &fork_joins::KIND,
     &devices::KIND,

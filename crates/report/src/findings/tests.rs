@@ -3,3 +3,4 @@
 mod changes;
 mod classes;
 mod laws;
+mod turns;

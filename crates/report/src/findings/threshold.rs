@@ -81,6 +81,7 @@ thresholds! {
     KERNEL = 30.0 "%": "Part of the CPU time in the kernel from which on inclusive columns are recommended.";
     // Locks and spins.
     IN_VAIN = 50.0 "%": "Part of the wakes from a condition that are in vain from which on waking only who can go on is advised.";
+    IN_TURN = 50.0 "%": "Part of the waits for an object that end by a thread that had last waited for the one that waits, from which on they wait in turn.";
     HELD = 30.0 "%": "Part of a procedure's time surely with a wanted lock from which on the lock is mentioned, and held shorter if the procedure works for those who hold it.";
     FOR_HOLDERS = 80.0 "%": "Part of a procedure's time on behalf of those who give a lock back from which on it works for them.";
     ONE_HOLDER = 80.0 "%": "Part of a lock's holding that one procedure has from which on that procedure is the one to be shortened.";

@@ -1,0 +1,180 @@
+//! Turns: threads that wait for each other, though each could do its work while the others do theirs.
+//!
+//! ```text
+//!   reader  read ==|.........| read ==|.........|       one buffer for both: without the waits for it to be emptied
+//!   writer  .......| pack ===|........| pack ===|       the reader reads the next block meanwhile
+//!
+//!   w1  item 1 ===========|write| item 3 ==|write|      results are written in the order of the items: without the waits
+//!   w2  item 2 ==|........|write| item 4 ===========    the threads share the items evenly
+//! ```
+//! Predictions: the run executed without the waits for the object. Of results in order that leaves to each thread the items that it had, so
+//! the waits' sum divided by the threads that waited is gained at most. What a thread needs from the other one before it goes on cannot be
+//! done ahead, and no recording tells what that is: the range begins at nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use longpole_metrics::{ContendedObject, Contention, Node};
+use longpole_trace::{ObjectId, ObjectKind, PathId, PlaceId, ProcedureId};
+
+use super::locks::{gain_without_waits, locks};
+use crate::findings::finding::{
+    Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit, Prediction,
+};
+use crate::findings::gain::{GainRange, executed, replayed};
+use crate::findings::sentence::{Sentence, TimeInWords, sentence};
+use crate::findings::threshold::{IN_TURN, MODEL_ERROR};
+use crate::findings::work_answer;
+use crate::input::ReportTables;
+use crate::quantity::{count_of, percent};
+
+/// The entry of the table.
+pub(crate) static KIND: FindingKind = FindingKind {
+    what: "threads that wait for each other's turn",
+    when: "threads wait for a condition, semaphore, channel or pipe, at least half of that time until a thread goes on that had itself last waited for them: up to what the run executed without these waits gains. Or for a condition that is mostly signalled by threads that wait for it too, or in the procedure that waits, as those do who write results in order: up to the waits' sum divided by the threads that waited, give or take 10 %, where that is more than twice what the waits alone gain. Never more than the CPUs leave; one entry for two objects that are waited for in turn",
+    advice: "*let threads work ahead*: more room between them, or results that are kept until their turn comes",
+    find,
+    answer,
+};
+
+/// After all places.
+const LAST: PlaceId = PlaceId(u32::MAX);
+
+/// All objects of one kind and name.
+struct NamedObject {
+    first: ObjectId,
+    kind: ObjectKind,
+    all: Vec<ObjectId>,
+    sum: ContendedObject,
+}
+
+fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
+    let mut objects = named_objects(basis.input);
+    objects.sort_by_key(|object| (std::cmp::Reverse(object.sum.waited()), object.first));
+    let mut found: Vec<(usize, Finding)> = Vec::new();
+    for (index, object) in objects.iter().enumerate() {
+        let partner = partner(object, &objects);
+        let is_told = found.iter().any(|&(told, _)| Some(told) == partner);
+        if !is_told && let Some(finding) = finding(basis, object, partner.map(|partner| &objects[partner])) {
+            found.push((index, finding));
+        }
+    }
+    found.into_iter().map(|(_, finding)| finding).collect()
+}
+
+/// Those by which threads tell each other to go on.
+fn named_objects(input: &ReportTables<'_>) -> Vec<NamedObject> {
+    let mut named: BTreeMap<(ObjectKind, &str), NamedObject> = BTreeMap::new();
+    let Some(contention) = &input.input().details.contention else { return Vec::new() };
+    for (index, (object, contended)) in input.objects.all().iter().zip(&contention.objects).enumerate() {
+        use ObjectKind::{Channel, Condition, Future, Pipe, Semaphore};
+        if !matches!(object.kind, Channel | Condition | Future | Pipe | Semaphore) || contended.waits() == 0 {
+            continue;
+        }
+        let first = ObjectId(index as u32);
+        let new =
+            || NamedObject { first, kind: object.kind, all: Vec::new(), sum: ContendedObject::default() };
+        let own = named.entry((object.kind, &object.name)).or_insert_with(new);
+        own.all.push(first);
+        own.sum.add(contended, input.analysis.elapsed);
+    }
+    named.into_values().collect()
+}
+
+/// What those wait for who end the waits for it.
+fn partner(object: &NamedObject, objects: &[NamedObject]) -> Option<usize> {
+    let with = object.sum.lockstep_with?;
+    objects.iter().position(|other| other.first != object.first && other.all.contains(&with))
+}
+
+fn finding(
+    basis: &FindingBasis<'_, '_>,
+    object: &NamedObject,
+    partner: Option<&NamedObject>,
+) -> Option<Finding> {
+    let FindingBasis { input, bounds, .. } = basis;
+    let is_lockstep = !object.sum.is_held()
+        && percent(object.sum.in_lockstep as f64, object.sum.waited() as f64) >= IN_TURN;
+    let gain = if is_lockstep {
+        let partners = partner.and_then(|partner| without_waits(basis, partner));
+        without_waits(basis, object)?.max(partners.unwrap_or(0.0))
+    } else if object.kind == ObjectKind::Condition && (object.sum.is_held() || is_passed_on(input, object)) {
+        by_even_shares(basis, object)?
+    } else {
+        return None;
+    };
+    let range = GainRange::up_to(gain, bounds).with_all_work(bounds);
+    let subject = FindingSubject::Object(object.first);
+    let found = Finding::advised(basis, (&KIND, Limit::Work), subject, (Advice::WorkAhead, range), false)?;
+    let waits = object.sum.waits() + partner.map_or(0, |partner| partner.sum.waits());
+    let waited = object.sum.waited() + partner.map_or(0, |partner| partner.sum.waited());
+    let counts = sentence![count_of(waits, "wait"), " of ", TimeInWords(waited / waits.max(1))];
+    let turns = match partner {
+        Some(partner) => sentence![
+            "in turn ",
+            place(input, object),
+            " and, for ",
+            Sentence::name(input, Node::Object(partner.first)),
+            ", ",
+            place(input, partner),
+        ],
+        None => sentence!["in turn ", place(input, object)],
+    };
+    let condition = sentence!["so much only as far as none needs what the other one does next"];
+    Some(found.predicted_by(Prediction::Execution).with(vec![counts, turns, condition]))
+}
+
+/// The most that the run gains without the waits for this, nanoseconds.
+fn without_waits(basis: &FindingBasis<'_, '_>, object: &NamedObject) -> Option<f64> {
+    let node = Node::Object(object.first);
+    let executed = executed(basis.input, node)?;
+    Some(match replayed(basis.input, node) {
+        Some(replayed) => GainRange::replayed(&replayed.free, 0.0, &basis.bounds).high,
+        None => GainRange::around(executed.gain.free, 0.0, &executed, &basis.bounds).high,
+    })
+}
+
+/// The most that the run gains if threads share evenly what they do, nanoseconds; `None` where it gains about as much without the waits
+/// alone, as of a lock.
+fn by_even_shares(basis: &FindingBasis<'_, '_>, object: &NamedObject) -> Option<f64> {
+    let each = object.sum.waited() as f64 / object.sum.waiters.max(2) as f64;
+    let lock = gain_without_waits(basis, &locks(basis.input), object.first);
+    let is_lock = lock.is_some_and(|(range, _)| 2.0 * range.middle() >= each);
+    (!is_lock).then_some((1.0 + MODEL_ERROR / 100.0) * each)
+}
+
+/// Whether those who wait for it and those who end the waits mostly do the same, as workers whose results are in order.
+fn is_passed_on(input: &ReportTables<'_>, object: &NamedObject) -> bool {
+    let Some(contention) = &input.input().details.contention else { return false };
+    let waiting: BTreeSet<ProcedureId> = sites(contention, object)
+        .filter_map(|(path, _)| Some(input.paths.innermost(path)?.procedure))
+        .collect();
+    let handed = object.all.iter().flat_map(|&id| contention.handovers.range((id, None)..=(id, Some(LAST))));
+    let by_waiting = handed.filter(|((_, place), _)| {
+        let place = place.and_then(|place| input.paths.all_places().get(place.0 as usize));
+        place.is_some_and(|place| waiting.contains(&place.procedure))
+    });
+    2 * by_waiting.map(|(_, handover)| handover.count).sum::<u64>() >= object.sum.handed.count.max(1)
+}
+
+/// Where threads wait for it, and how often.
+fn sites<'a>(
+    contention: &'a Contention,
+    object: &'a NamedObject,
+) -> impl Iterator<Item = (PathId, u64)> + 'a {
+    let of = |&id: &ObjectId| contention.sites.range((id, PathId(0))..=(id, PathId(u32::MAX)));
+    object.all.iter().flat_map(of).map(|(&(_, path), &count)| (path, count))
+}
+
+/// `` in `take_item` ``: where threads wait for it most often.
+fn place(input: &ReportTables<'_>, object: &NamedObject) -> Option<Sentence> {
+    let contention = input.input().details.contention.as_ref()?;
+    let (path, _) = sites(contention, object).max_by_key(|&(_, count)| count)?;
+    let place = input.paths.innermost(path)?;
+    Some(sentence!["in ", Sentence::name(input, Node::Procedure(place.procedure))])
+}
+
+fn answer(basis: &FindingBasis<'_, '_>, finding: &Finding) -> LeadingAnswer {
+    let subject = finding.subject.text(basis.input);
+    let what = Sentence::joined(finding.evidence.iter().take(2).cloned(), " ");
+    work_answer(basis, sentence!["The long pole: threads wait for each other at ", subject, ": ", what, "."])
+}
