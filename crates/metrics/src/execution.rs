@@ -23,6 +23,7 @@ mod arbitration;
 mod compiler;
 mod ends;
 mod held_work;
+mod lock_order;
 mod node_releases;
 mod plan;
 mod planned_waits;
@@ -42,8 +43,9 @@ use longpole_graph::sweep;
 use longpole_trace::{ObjectId, PathId, Timelines, Unfolded};
 use rustc_hash::FxHashMap;
 
-use crate::analysis::Analysis;
+use crate::analysis::{Analysis, Order};
 use crate::charging::{ChargeGroup, ChargeGroupId, ChargePart, Charging};
+use crate::hand_offs::HandOffs;
 use crate::lock_uses::LockUses;
 use crate::lookahead::LaneLookahead;
 use arbitration::Arbitration;
@@ -93,10 +95,22 @@ impl ExecutionPlan {
         if foresight.steps > MOST_STEPS {
             return Ok(None);
         }
-        let tree = (timelines.program(), timelines.paths());
-        let mut compiler = Compiler::new(tree, analysis, foresight, MOST_STEPS);
-        sweep(&Unfolded(timelines), false, &mut compiler)?;
-        Ok(compiler.into_plan(timelines.program()))
+        let compile = |hand_offs: &HandOffs| {
+            let tree = (timelines.program(), timelines.paths());
+            let mut compiler = Compiler::new(tree, analysis, foresight, MOST_STEPS);
+            compiler.hand_offs = hand_offs;
+            sweep(&Unfolded(timelines), false, &mut compiler)?;
+            Ok(compiler.into_plan(timelines.program()))
+        };
+        let Some(plan) = compile(&foresight.hand_offs)? else { return Ok(None) };
+        if !plan.lacks_waits() || !foresight.hand_offs.leave_out_locks() {
+            return Ok(Some(plan));
+        }
+        let ordered = compile(&HandOffs::new(timelines.objects(), Order::Recorded))?;
+        Ok(Some(match ordered {
+            Some(ordered) => plan.or_ordered(ordered),
+            None => plan,
+        }))
     }
 
     /// The plan of a run in which locks go to whoever comes first, as far as these uses know of them; `foresight` knows them too.

@@ -30,16 +30,19 @@ pub(crate) struct HandOffs {
     exclude: Vec<bool>,
     /// Locks of interpreters.
     of_interpreters: Vec<bool>,
+    /// Whether there are locks whose hand-offs are no arcs, since they are seldom held.
+    leave_out_locks: bool,
 }
 
 impl HandOffs {
     /// Those between threads that wait for these objects.
     pub fn new(objects: &Objects, order: Order) -> Self {
+        let is_seldom_held = |(index, object): (usize, &longpole_trace::Object)| {
+            let is_busy = objects.exclusion(ObjectId(index as u32)) > BUSY;
+            order == Order::Busy && object.kind.excludes() && !is_busy
+        };
         let are_none = |(index, object): (usize, &longpole_trace::Object)| {
-            let id = ObjectId(index as u32);
-            let is_busy = objects.exclusion(id) > BUSY;
-            objects.signals(id) == Signals::Numbered
-                || order == Order::Busy && object.kind.excludes() && !is_busy
+            objects.signals(ObjectId(index as u32)) == Signals::Numbered || is_seldom_held((index, object))
         };
         let of_all = |is_it: &dyn Fn(ObjectKind) -> bool| {
             objects.all().iter().map(|object| is_it(object.kind)).collect()
@@ -48,6 +51,7 @@ impl HandOffs {
             are_none: objects.all().iter().enumerate().map(are_none).collect(),
             exclude: of_all(&|kind| order == Order::Busy && kind.excludes()),
             of_interpreters: of_all(&|kind| kind == ObjectKind::InterpreterLock),
+            leave_out_locks: objects.all().iter().enumerate().any(is_seldom_held),
         }
     }
 
@@ -60,6 +64,11 @@ impl HandOffs {
     /// does, which asks who has the lock to give it back.
     pub fn is_asked_for_anew(&self, object: ObjectId) -> bool {
         has(&self.of_interpreters, object)
+    }
+
+    /// Whether the recorded order of all locks has more arcs.
+    pub fn leave_out_locks(&self) -> bool {
+        self.leave_out_locks
     }
 
     /// Whether the dependence is an arc.

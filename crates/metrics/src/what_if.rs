@@ -95,6 +95,9 @@ pub struct WhatIf {
     pub execution_error: Option<f64>,
     /// Whether threads may have been told to end, or had to sleep so often: [`PredictedGain::elapsed_most`] is if they were told.
     pub may_be_stopped: bool,
+    /// Whether locks that are seldom held keep the recorded order, since the unchanged run is too short without; gains lie between this, and
+    /// what the changes gain if these locks exclude nobody.
+    pub keeps_order: bool,
     /// Gain of each change alone.
     pub alone: Vec<PredictedGain>,
     /// Gain of all of them.
@@ -250,17 +253,21 @@ pub fn what_if<T: Timelines>(
     };
     let unknown = plan.as_ref().filter(|plan| plan.has_unknown_spins());
     let stopped = plan.as_ref().and_then(|plan| plan.stopped.as_deref());
+    let unordered = plan.as_ref().and_then(|plan| plan.unordered.as_deref());
+    let otherwise = |plan: Option<&ExecutionPlan>, lane: usize| {
+        plan.map_or(elapsed[lane], |plan| executed(plan, &rules, lane, None))
+    };
     let most = |lane: usize| {
         let spun = unknown.map_or(elapsed[lane], |plan| saved_work(plan, &rules, lane));
-        let told = stopped.map_or(elapsed[lane], |plan| executed(plan, &rules, lane, None));
-        elapsed[lane].max(spun).max(told)
+        elapsed[lane].max(spun).max(otherwise(stopped, lane)).max(otherwise(unordered, lane))
     };
     let saved = |lane: usize| PredictedGain {
         path: cpu.gains[lane],
         elapsed: elapsed[lane],
-        elapsed_least: unknown.map_or(elapsed[lane], |plan| {
-            executed(plan, &rules, lane, Some(&plan.spin_ends)).min(elapsed[lane])
-        }),
+        elapsed_least: unknown
+            .map_or(elapsed[lane], |plan| executed(plan, &rules, lane, Some(&plan.spin_ends)))
+            .min(elapsed[lane])
+            .min(otherwise(unordered, lane)),
         elapsed_most: (most(lane) + own_waits(analysis, &rules, lane))
             .min((program.elapsed_nanoseconds as f64).max(elapsed[lane])),
     };
@@ -270,6 +277,7 @@ pub fn what_if<T: Timelines>(
         before: RecordedLengths { path: base, elapsed: program.elapsed_nanoseconds },
         execution_error: plan.as_ref().map(ExecutionPlan::error),
         may_be_stopped: stopped.is_some(),
+        keeps_order: unordered.is_some(),
         alone: (0..changes.len()).map(saved).collect(),
         together: saved(changes.len()),
         own_waits: own_waits(analysis, &rules, changes.len()),

@@ -31,6 +31,26 @@ fn work_beside_a_lock_gains_no_more_than_the_lock_lets_it() {
     }
 }
 
+/// A lock that is held for less than a third of the run has no order; without any, its waits would be missing.
+#[test]
+fn waits_for_a_lock_that_is_seldom_held_are_in_the_ranges() {
+    const SELDOM: &str = "seldom_lock.c";
+    let session = Session::alone();
+    let seconds = |flags: &[&str]| session.least_seconds(&session.build(SELDOM, flags).unwrap(), &[]);
+    let truth = |procedure: &str| {
+        let scaled = format!(r#"-DSCALED="{procedure}""#);
+        100.0 * (1.0 - seconds(&[&scaled, "-DFACTOR=0", "-pthread"]) / seconds(&["-pthread"]))
+    };
+    let of_procedures = ["update", "compute"].map(|procedure| (procedure, truth(procedure)));
+    let program = or_skip!(session.build(SELDOM, &["-pthread"]));
+    let recording = session.record_with(&["--collector", "bpf"], &program);
+    for (procedure, truth) in of_procedures {
+        let (_, range) = recording.gain_without(&format!("procedure:{procedure}"), CLOSE);
+        assert!(range.contains(&truth), "{procedure}: {range:.0?}; in truth {truth:.0} %");
+        assert!(range.end() - range.start() < 30.0, "{procedure}: {range:.0?}; in truth {truth:.0} %");
+    }
+}
+
 /// The unlock is the last call of `update`, which jumps to it.
 #[test]
 fn who_lets_a_lock_go_by_its_last_call_is_told() {

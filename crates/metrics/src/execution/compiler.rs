@@ -26,6 +26,7 @@ use super::time_limits::TimeLimits;
 use super::watcher::Watcher;
 use crate::analysis::{Analysis, PathSegment};
 use crate::charging::ChargePart;
+use crate::hand_offs::HandOffs;
 use crate::lookahead::LaneLookahead;
 use crate::on_path::{Membership, OnPaths};
 use crate::pieces::{PieceEnd, Pieces};
@@ -54,6 +55,8 @@ pub(super) struct PlannedThread {
 
 pub(super) struct Compiler<'a> {
     foresight: &'a LaneLookahead,
+    /// Which hand-offs are arcs.
+    pub hand_offs: &'a HandOffs,
     pub plan: ExecutionPlan,
     /// Where locks go to whoever comes first.
     pub arbitration: Option<Arbitration<'a>>,
@@ -118,6 +121,7 @@ impl<'a> Compiler<'a> {
         let runtime = TaskRuntime::of(paths);
         Compiler {
             foresight,
+            hand_offs: &foresight.hand_offs,
             plan,
             arbitration: None,
             on_paths: OnPaths::of(analysis),
@@ -290,7 +294,7 @@ impl Sweep for Compiler<'_> {
             State::Spinning => &mut planned.spun,
             // How long it waits follows from who has the lock.
             State::Blocked(Cause::Lock)
-                if arc.object.is_some_and(|object| self.foresight.hand_offs.is_asked_for_anew(object)) =>
+                if arc.object.is_some_and(|object| self.hand_offs.is_asked_for_anew(object)) =>
             {
                 return;
             }
@@ -370,9 +374,7 @@ impl Sweep for Compiler<'_> {
         self.ends.enable(source, Some(thread));
         self.unseen.end_wait(thread, self.threads[thread.index()].state, source);
         self.cut(thread, time);
-        if self.threads[thread.index()].arbitrated.asks(time)
-            || !self.foresight.hand_offs.are_order(&dependence)
-        {
+        if self.threads[thread.index()].arbitrated.asks(time) || !self.hand_offs.are_order(&dependence) {
             let planned = &mut self.threads[thread.index()];
             (planned.spun, planned.away) = (0, 0);
             return;

@@ -122,6 +122,8 @@ pub(crate) struct ExecutionPlan {
     pub spin_ends: ExecutedSpinEnds,
     /// The same where threads that may have been told to end were told to; none without such threads.
     pub stopped: Option<Box<ExecutionPlan>>,
+    /// Where this one keeps the recorded order of all locks: the one without the order of those that are seldom held.
+    pub unordered: Option<Box<ExecutionPlan>>,
 }
 
 /// When the busy-waits of an execution ended that nothing is known to have ended: of each thread, in order, nanoseconds.

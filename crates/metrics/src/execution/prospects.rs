@@ -27,6 +27,9 @@ pub struct Executions {
     pub unexplained: f64,
     /// Whether threads may have been told to end, or had to sleep so often: gains lie between what both give.
     pub may_be_stopped: bool,
+    /// Whether locks that are seldom held keep the recorded order, since the unchanged run is too short without: gains lie between what this
+    /// gives, and what they gain if these locks exclude nobody.
+    pub keeps_order: bool,
     /// By procedure, by process, or by the first object of an object's name.
     pub gains: BTreeMap<Node, ExecutedGain>,
     /// Those that gain most, replayed; `None` where the recording does not tell how locks were held, or is too large.
@@ -119,6 +122,7 @@ pub(crate) fn executions<T: Timelines>(
         error: plan.error(),
         unexplained,
         may_be_stopped: plan.stopped.is_some(),
+        keeps_order: plan.unordered.is_some(),
         gains,
         replayed: None,
     }))
@@ -216,10 +220,16 @@ fn gain(plan: &ExecutionPlan, own: &OwnWork, node: Node, objects: &[ObjectId]) -
     let (free, spread) = both(plan, None);
     let (of_free, of_spread) =
         if plan.has_unknown_spins() { both(plan, Some(&plan.spin_ends)) } else { (free, spread) };
-    let least = LeastGain { free: of_free.min(free), spread: of_spread.min(spread) };
-    let (stopped_free, stopped_spread) =
-        plan.stopped.as_ref().map_or((free, spread), |plan| both(plan, None));
+    let otherwise =
+        |plan: &Option<Box<ExecutionPlan>>| plan.as_ref().map_or((free, spread), |plan| both(plan, None));
+    let (stopped_free, stopped_spread) = otherwise(&plan.stopped);
+    let (unordered_free, unordered_spread) = otherwise(&plan.unordered);
+    let least = LeastGain {
+        free: of_free.min(free).min(unordered_free),
+        spread: of_spread.min(spread).min(unordered_spread),
+    };
     let evened = plan.evened_gain(&factors(0.0)).unwrap_or(0.0);
-    let (free, spread) = (free.max(stopped_free), spread.max(stopped_spread));
+    let free = free.max(stopped_free).max(unordered_free);
+    let spread = spread.max(stopped_spread).max(unordered_spread);
     ExecutedGain { free, spread, evened, present: None, least }
 }

@@ -105,6 +105,24 @@ fn lasting_without(plan: &ExecutionPlan, timelines: &MemoryTimelines, name: &str
     (plan.unchanged / 1e6, plan.execute(&changed, |_| false, None).elapsed / 1e6)
 }
 
+/// The lock is held for little of the run, so that its hand-offs are no arcs; both threads ask for it at the same time.
+#[test]
+fn a_run_that_lacks_waits_for_locks_is_executed_in_their_order() {
+    let (plan, timelines) = drawn_plan(
+        "1 = mutex m
+         A CCCCCCCCUU__
+         B CCCCCCCC11UU
+         A@10 -> B unlock",
+    );
+    let unordered = plan.unordered.as_deref().expect("without the order it is 2 shorter");
+    let without = |name| [&plan, unordered].map(|plan| lasting_without(plan, &timelines, name).1);
+    let slot = timelines.program.elapsed_nanoseconds as f64 / 12e6;
+    assert!(plan.error().abs() < 1e-9 && (plan.unchanged / 1e6 - 12.0 * slot).abs() < 1e-9);
+    assert_eq!((without("U"), without("C")), ([8.0 * slot; 2], [4.0 * slot, 2.0 * slot]));
+    // Gains of the other are what the recorded run has more than that.
+    assert_eq!(unordered.unchanged, plan.unchanged);
+}
+
 /// The thread of a runtime that looks after the others every now and then, until the process ends.
 #[test]
 fn the_run_does_not_wait_for_threads_that_are_killed() {

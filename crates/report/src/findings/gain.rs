@@ -24,8 +24,8 @@ pub(super) struct ExecutedChange {
     pub(super) off: f64,
     /// Busy-waits that nothing is known to have ended, as a part of the run, percent.
     pub unexplained: f64,
-    /// Whether threads may have been told to end.
-    may_be_stopped: bool,
+    /// Whether threads may have been told to end, or locks may change hands in another order.
+    is_open: bool,
 }
 
 impl ExecutedChange {
@@ -55,8 +55,8 @@ pub(super) fn prospect<'a>(input: &ReportTables<'a>, node: Node) -> Option<&'a G
 pub(super) fn executed_run(input: &ReportTables<'_>) -> Option<ExecutedChange> {
     let executions = input.details.executions.as_ref()?;
     let (off, unexplained) = (executions.error.abs(), 100.0 * executions.unexplained);
-    let may_be_stopped = executions.may_be_stopped;
-    Some(ExecutedChange { gain: ExecutedGain::default(), off, unexplained, may_be_stopped })
+    let is_open = executions.may_be_stopped || executions.keeps_order;
+    Some(ExecutedChange { gain: ExecutedGain::default(), off, unexplained, is_open })
 }
 
 impl GainRange {
@@ -90,9 +90,10 @@ impl GainRange {
         GainRange { low: self.low.min(other.low), high: self.high.max(other.high) }
     }
 
-    /// Lower where busy-waits of unknown end may become longer, so that the change gains as little as this.
+    /// Lower where busy-waits of unknown end may become longer, or things may happen in another order, so that the change gains as little
+    /// as this.
     pub(super) fn or_at_least(self, least: f64, executed: &ExecutedChange) -> GainRange {
-        let is_open = executed.unexplained > UNEXPLAINED_SPINS || executed.may_be_stopped;
+        let is_open = executed.unexplained > UNEXPLAINED_SPINS || executed.is_open;
         GainRange { low: if is_open { self.low.min(least.max(0.0)) } else { self.low }, ..self }
     }
 
