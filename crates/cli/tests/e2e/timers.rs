@@ -127,6 +127,17 @@ fn time_limits_of_a_wait_pass_as_often_as_the_worker_computes_for() {
     assert!(gains.predicted > 0.8 * gains.truth, "{}", gains.text());
 }
 
+/// The parent has nothing to do but to look; that the child ended in its last sleep tells what for.
+#[test]
+fn who_looks_every_now_and_then_whether_a_child_has_ended_waits_for_its_work() {
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let gains = held(&session, ("child_poll.c", &[]), "child_work");
+    assert!(gains.truth > 90.0, "{}", gains.text());
+    let summary = gains.recording.report("summary", "procedure");
+    assert!(summary.all_changes().any(|row| is_about(row, "child_work")), "{}", gains.text());
+}
+
 /// About one sleep for each item: not the times, but the loop's code tells that it only looks.
 #[test]
 fn a_thread_that_sleeps_until_an_item_is_there_waits_for_who_makes_it() {

@@ -156,7 +156,8 @@ impl<'a> Compiler<'a> {
         self.plan.find_known_items();
         // Limits in a row are polls, too.
         let limits = self.time_limits.depended_on(&self.plan, self.elapsed_path);
-        self.plan.unexplained += polled(&self.plan, &self.watcher).max(limits) + polled_by_processes(program);
+        self.plan.unexplained +=
+            polled(&self.plan, program, &self.watcher).max(limits) + polled_by_processes(program);
         (self.steps <= self.most_steps).then_some(self.plan)
     }
 

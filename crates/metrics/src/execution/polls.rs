@@ -15,6 +15,8 @@
 //!   first thread  work ▉▉▉▉▉▉▉▉▉▉▉▉▉▉▉▉▉▉▉▉▉▉▉ stop! join ──┐
 //!   watcher       ▏ sleep ──── ▏ sleep ──── ▏ sleep ──── ▏ends    fewer sleeps if stop! comes earlier
 //! ```
+//! Nor does the first thread of the program, with which the run ends, unless another thread or process ended in its last such sleep: that
+//! may be what it looked for (`waitpid` with `WNOHANG`, a flag that a worker sets last).
 
 use longpole_event::{ProcessId, ThreadId, Time};
 use longpole_trace::{Program, Thread};
@@ -30,7 +32,7 @@ const WORKS: f64 = 0.01;
 
 /// For how long the threads of the plan poll by sleeping, all together, nanoseconds. What a runtime's `watcher` lets go on did not wait for
 /// its looks.
-pub(super) fn polled(plan: &ExecutionPlan, watcher: &Watcher) -> u64 {
+pub(super) fn polled(plan: &ExecutionPlan, program: &Program, watcher: &Watcher) -> u64 {
     let awaited = plan.threads.iter().flat_map(|thread| &thread.steps).filter_map(|step| match *step {
         PlanStep::Wait { node, .. } => Some(node),
         _ => None,
@@ -38,9 +40,27 @@ pub(super) fn polled(plan: &ExecutionPlan, watcher: &Watcher) -> u64 {
     let (awaited, none) = (awaited.collect(), FxHashSet::default());
     let polled = plan.threads.iter().enumerate().map(|(index, thread)| {
         let awaited = if watcher.is(ThreadId::from_index(index)) { &none } else { &awaited };
-        polled_by(&thread.steps, awaited, plan.elapsed)
+        let sees_an_end = |last: LastPoll| index == 0 && ends_within(program, last);
+        polled_by(&thread.steps, awaited, plan.elapsed, sees_an_end)
     });
     polled.sum()
+}
+
+/// The last sleep of a thread that polls: how long it was, and what the thread did after it; nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct LastPoll {
+    time: u64,
+    after: u64,
+}
+
+/// Whether a thread ended in the last sleep in which the program's first one polled, and that then went on.
+fn ends_within(program: &Program, last: LastPoll) -> bool {
+    let run = Time::from_nanoseconds(program.elapsed_nanoseconds);
+    let end = program.threads[0].end.unwrap_or(run).since(Time::ZERO);
+    let woke = end.saturating_sub(last.after);
+    let slept = woke.saturating_sub(last.time);
+    let mut ends = program.threads[1..].iter().filter_map(|thread| thread.end);
+    last.after > 0 && ends.any(|end| (slept..woke).contains(&end.since(Time::ZERO)))
 }
 
 /// For how long scripts poll by processes that sleep, all together, nanoseconds: they start one, look, and start the next.
@@ -66,9 +86,15 @@ pub(super) fn polled_by_processes(program: &Program) -> u64 {
     polled
 }
 
-fn polled_by(steps: &[PlanStep], awaited: &FxHashSet<NodeId>, elapsed: u64) -> u64 {
+fn polled_by(
+    steps: &[PlanStep],
+    awaited: &FxHashSet<NodeId>,
+    elapsed: u64,
+    sees_an_end: impl Fn(LastPoll) -> bool,
+) -> u64 {
     // The last sleep, the work since then, and whether the sleep is counted.
     let (mut last, mut work, mut is_counted) = (0, 0, false);
+    let mut last_poll = LastPoll::default();
     let (mut polled, mut all_work, mut looks) = (0, 0, 0);
     let (mut is_awaited, mut has_handed_on, mut served) = (false, false, 0);
     for step in steps {
@@ -76,6 +102,7 @@ fn polled_by(steps: &[PlanStep], awaited: &FxHashSet<NodeId>, elapsed: u64) -> u
             PlanStep::Work { time, .. } | PlanStep::Spin { time, .. } | PlanStep::Busy(time) => {
                 work += time;
                 all_work += time;
+                last_poll.after += time;
             }
             PlanStep::Sleep { time, .. } => {
                 let time = time.nanoseconds();
@@ -87,6 +114,9 @@ fn polled_by(steps: &[PlanStep], awaited: &FxHashSet<NodeId>, elapsed: u64) -> u
                 if is_poll {
                     polled += time + if is_counted { 0 } else { last };
                     looks += work;
+                    last_poll = LastPoll { time, after: 0 };
+                } else {
+                    last_poll.after += time;
                 }
                 (last, work, is_counted) = (time, 0, is_poll);
                 has_handed_on = false;
@@ -95,12 +125,17 @@ fn polled_by(steps: &[PlanStep], awaited: &FxHashSet<NodeId>, elapsed: u64) -> u
                 is_awaited |= polled > 0;
                 has_handed_on = true;
             }
-            PlanStep::Away { .. } | PlanStep::Until { .. } => (last, work, is_counted) = (0, 0, false),
+            PlanStep::Away { time, .. } => {
+                (last, work, is_counted) = (0, 0, false);
+                last_poll.after += time;
+            }
+            PlanStep::Until { .. } => (last, work, is_counted) = (0, 0, false),
             _ => {}
         }
     }
     let works = (all_work - looks) as f64 > WORKS * elapsed as f64;
-    if served < polled && (works || is_awaited) { polled } else { 0 }
+    let is_for_others = works || is_awaited || polled > 0 && sees_an_end(last_poll);
+    if served < polled && is_for_others { polled } else { 0 }
 }
 
 #[cfg(test)]
@@ -118,7 +153,7 @@ mod tests {
 
     /// What a thread polls in a run of 1,000 in which others wait for node 1.
     fn polls(steps: &[PlanStep]) -> u64 {
-        polled_by(steps, &FxHashSet::from_iter([NodeId(1)]), 1_000)
+        polled_by(steps, &FxHashSet::from_iter([NodeId(1)]), 1_000, |_| false)
     }
 
     #[test]
@@ -129,6 +164,22 @@ mod tests {
         assert_eq!(polls(&ends(2)), 0);
         // What it does before its first look is not a matter of its polls.
         assert_eq!(polls(&[&[PlanStep::Release(NodeId(1))], &watch[..]].concat()), 0);
+    }
+
+    #[test]
+    fn the_first_thread_polls_if_another_one_ends_in_its_last_sleep() {
+        let watch = [work(1), sleep(100), work(1), sleep(90), work(2)];
+        let seen = |sees| polled_by(&watch, &FxHashSet::default(), 1_000, |last| last == sees);
+        assert_eq!((seen(LastPoll { time: 90, after: 2 }), seen(LastPoll::default())), (190, 0));
+        let ends = |end: &str, last| {
+            let program =
+                longpole_testkit::draw(&format!("unit 1\np/main AAAAAAAAAAAA\nq/child {end}")).program;
+            ends_within(&program, last)
+        };
+        let last = LastPoll { time: 4, after: 2 };
+        assert!(ends("BBBBBBB_____", last) && !ends("BBBB________", last) && !ends("BBBBBBBBBBBB", last));
+        // Who is killed in its sleep does not go on.
+        assert!(!ends("BBBBBBBBB___", LastPoll { time: 4, after: 0 }));
     }
 
     #[test]

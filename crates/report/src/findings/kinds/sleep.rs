@@ -1,6 +1,8 @@
 //! Sleep: waits for the clock on the elapsed-weighted critical path. The run gains at most their length, if what is really
 //! waited for comes earlier, and is no shorter than what it computes on the critical path.
 
+use std::collections::BTreeSet;
+
 use longpole_trace::Cause;
 
 use crate::findings::RankedWork;
@@ -16,7 +18,7 @@ use crate::findings::threshold::{IDLE, OTHER_WAITS};
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "sleep, a timer, also one of an event loop",
-    when: "it is on the elapsed-weighted critical path: up to its time on it, to the elapsed time less the critical path, to what the CPUs leave, and to the time in which fewer threads could run than there are CPUs, or none ran; sleeps until a thread looks again are ranked by those after which it did not sleep again, and gain no more than those in an event loop",
+    when: "it is on the elapsed-weighted critical path: up to its time on it, to the elapsed time less the critical path, to what the CPUs leave, and to the time in which fewer threads could run than there are CPUs, or none ran; sleeps until a thread looks again are ranked by those after which it did not sleep again, and gain no more than those in an event loop, or where only one thread looks there, so that nobody else can take what it waits for",
     advice: "*wait for the event* instead",
     find,
     answer: waiting_answer,
@@ -32,11 +34,13 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     // A thread may sleep while others compute what it waits for, and look too late: that has to be computed all the same.
     let waited = facts.elapsed.saturating_sub(facts.path);
     let found = waits.filter_map(|wait| {
-        let last = last_sleeps(basis, wait);
+        let LastSleeps { time: last, threads } = last_sleeps(basis, wait);
         if only_looks(wait, last) {
             return None;
         }
-        let most = if wait.cause == Cause::PollTimeout { last } else { wait.time };
+        // What has come stays there, unless another thread takes it before this one looks.
+        let is_taken = wait.cause == Cause::PollingSleep && threads > 1;
+        let most = if is_taken { wait.time } else { last };
         let gain = GainRange::up_to(most.min(waited) as f64, &basis.bounds).of_shorter_waits(&basis.bounds);
         let mut found = Finding::advised_wait(basis, (&KIND, Limit::Idle), wait, (Advice::AwaitEvent, gain))?;
         let again = sentence!["after ", TimeInWords(wait.time - last), " of that it slept again"];
@@ -55,7 +59,7 @@ fn is_of_runtime(basis: &FindingBasis<'_, '_>, wait: &PlacedWait) -> bool {
 
 /// Whether an event loop waits so that mostly has nothing to do but look again: nobody waits for that.
 pub(super) fn is_event_loop(basis: &FindingBasis<'_, '_>, wait: &PlacedWait) -> bool {
-    only_looks(wait, last_sleeps(basis, wait))
+    only_looks(wait, last_sleeps(basis, wait).time)
 }
 
 /// The same, where `last` of it are [`last_sleeps`].
@@ -63,24 +67,33 @@ fn only_looks(wait: &PlacedWait, last: u64) -> bool {
     wait.cause == Cause::PollTimeout && 2 * last < wait.time
 }
 
+/// Sleeps after which a thread does not sleep again.
+struct LastSleeps {
+    time: u64,
+    /// How many threads sleep there; of sleeps that are no polls not counted.
+    threads: usize,
+}
+
 /// The part of this wait in polling sleeps, or timers of an event loop, after which the thread did not sleep again; of other sleeps all of it.
-fn last_sleeps(basis: &FindingBasis<'_, '_>, wait: &PlacedWait) -> u64 {
+fn last_sleeps(basis: &FindingBasis<'_, '_>, wait: &PlacedWait) -> LastSleeps {
     if !matches!(wait.cause, Cause::PollTimeout | Cause::PollingSleep) {
-        return wait.time;
+        return LastSleeps { time: wait.time, threads: 0 };
     }
     let input = basis.input;
-    let (mut all, mut last) = (0.0, 0.0);
+    let (mut all, mut last, mut threads) = (0.0, 0.0, BTreeSet::new());
     for charge in &input.analysis.charges {
         let slept = charge.measures.blocked_for(wait.cause) as f64;
         let place = input.paths.innermost(charge.path).map(|place| place.procedure);
         if slept > 0.0 && place == wait.place {
             let polled = input.analysis.polls.get(charge.thread.index()).copied().unwrap_or_default();
+            threads.insert(charge.thread);
             all += slept;
             last += slept * polled.useful_part();
         }
     }
     let part = if all > 0.0 { last / all } else { 1.0 };
-    ((wait.time as f64 * part).round() as u64).min(wait.time)
+    let time = ((wait.time as f64 * part).round() as u64).min(wait.time);
+    LastSleeps { time, threads: threads.len() }
 }
 
 /// The answer where a wait leads: how much of the run it is, and what computing there is.
