@@ -172,6 +172,27 @@ fn a_lock_in_memory_that_processes_share_is_one() {
     assert_eq!(only(&told, "mutex")["acquisitions"], 40);
 }
 
+/// Who gives the lock back has it again before the others are awake: without the waits for it alone, one thread would do it all.
+#[test]
+fn a_lock_that_workers_keep_while_they_work_is_to_be_held_shorter() {
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let program = or_skip!(session.build("kept_lock.c", &["-pthread"]));
+    let recording = or_skip!(session.record(Collector::Bpf, &[&program]));
+    let summary = recording.report("summary", "procedure");
+    let changes: Vec<_> = summary.changes("hold the lock shorter").collect();
+    // Two processors do 420 ms of work in 210; beside other programs all takes longer.
+    let most =
+        changes.iter().filter_map(|change| change.get("gain_high_seconds")?.as_f64()).fold(0.0, f64::max);
+    assert!(most > 0.15, "{:#}", summary.value["rows"]);
+    let is_said = |row: &serde_json::Map<String, serde_json::Value>| {
+        row.get("text")
+            .and_then(serde_json::Value::as_str)
+            .is_some_and(|text| text.contains("the program had none for"))
+    };
+    assert!(!summary.rows().any(is_said), "the others wait: {:#}", summary.value["rows"]);
+}
+
 /// The row of the only object of this kind; rows of one name are one.
 fn only(recording: &Recording, kind: &str) -> serde_json::Map<String, serde_json::Value> {
     let objects = recording.report("objects", "object");

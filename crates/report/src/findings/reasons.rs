@@ -7,6 +7,7 @@ use super::finding::FindingBasis;
 use super::placed_waits::waiting_for;
 use super::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
 use super::threshold::{CPU_BOUND, LONG_WAITS, READY, SPINNING};
+use crate::input::ReportTables;
 use crate::quantity::{grouped, rounded};
 use crate::views::most_charged_while;
 
@@ -68,6 +69,15 @@ pub(super) fn serial(basis: &FindingBasis<'_, '_>) -> Option<Sentence> {
     }
     // Many threads of which each does little may take turns.
     if facts.workers == 1 && 2 * facts.busiest >= facts.cpu {
+        let for_locks = waited_for_locks(input);
+        if facts.of_run(for_locks) >= LONG_WAITS {
+            let waited = TimeInWords(for_locks);
+            return Some(sentence![
+                "One thread does all the work; others waited ",
+                waited,
+                " in all for locks."
+            ]);
+        }
         let others = if facts.cpus == 2 { "the other CPU" } else { "the other CPUs" };
         return Some(sentence!["One thread does all the work; the program had none for ", others, "."]);
     }
@@ -77,6 +87,16 @@ pub(super) fn serial(basis: &FindingBasis<'_, '_>) -> Option<Sentence> {
     });
     let of_run = ShareInWords(facts.serial_percent);
     Some(sentence!["Only one thread was busy for ", serial, " (", of_run, " of the run)", who, "."])
+}
+
+/// How long threads waited for locks, all together, those without work of their own, too.
+fn waited_for_locks(input: &ReportTables<'_>) -> u64 {
+    let Some(contention) = &input.input().details.contention else { return 0 };
+    let objects = input.objects.all().iter().zip(&contention.objects);
+    objects
+        .filter(|(object, _)| object.kind.cause() == Cause::Lock)
+        .map(|(_, contended)| contended.waited())
+        .sum()
 }
 
 /// The longest waits of threads that work for each other.

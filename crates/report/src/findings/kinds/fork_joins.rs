@@ -15,6 +15,7 @@ use longpole_event::{ThreadId, Time};
 use longpole_metrics::Node;
 use longpole_trace::{PathId, ProcedureId, Thread};
 
+use super::locks::is_done_by_turns;
 use super::procedures::spread;
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit,
@@ -29,7 +30,7 @@ use crate::quantity::count_of;
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "threads that are created together",
-    when: "a thread created several at one place before any of them ended, all ended, and work longest in the same procedure: the time from the end of each to that of the last, divided by their number, or by one more, and from what even shares of their CPU time would gain, give or take 10 %, all such forks of a procedure together, and no more than the CPUs leave",
+    when: "a thread created several at one place before any of them ended, all ended, and work longest in the same procedure: the time from the end of each to that of the last, divided by their number, or by one more, and from what even shares of their CPU time would gain, give or take 10 %, all such forks of a procedure together, and no more than the CPUs leave; not where a lock is held for nearly all of the time in which several threads are there",
     advice: "*balance the work*",
     find,
     answer,
@@ -117,6 +118,9 @@ fn forks(threads: &[Thread], works: &[ThreadWork]) -> BTreeMap<PathId, ForkSums>
 
 fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     let input = basis.input;
+    if is_done_by_turns(basis.input) {
+        return Vec::new();
+    }
     let mut by_procedure: BTreeMap<ProcedureId, ForkSums> = BTreeMap::new();
     for (prefix, sums) in forks(&input.program.threads, &works(input)) {
         let Some(procedure) = creator(input, prefix) else { continue };

@@ -9,12 +9,13 @@ use std::collections::BTreeMap;
 use longpole_metrics::{ContendedObject, Handover, LockHoldSums, Node};
 use longpole_trace::{Cause, ObjectId, ObjectKind, ProcedureId};
 
+use super::held_locks::is_passed_on;
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit, Prediction,
 };
 use crate::findings::gain::{GainRange, executed, prospect, replayed};
 use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
-use crate::findings::threshold::{CONTENDED, LONG_HOLD, ONE_HOLDER, SERIAL};
+use crate::findings::threshold::{BY_TURNS, CONTENDED, LONG_HOLD, ONE_HOLDER, SERIAL};
 use crate::findings::{with_work, work_answer};
 use crate::input::ReportTables;
 use crate::quantity::{count_of, grouped, percent};
@@ -22,7 +23,7 @@ use crate::quantity::{count_of, grouped, percent};
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "a lock, or a semaphore that threads hold",
-    when: "threads waited for it (a semaphore: and most waits were ended by threads that wait for it too, or that had it again before the waiter): zeroing of the object (no thread ever waits for it), and what the processors leave of that; up to the time for which it was wanted where the unchanged execution is more than 10 % off, and for an interpreter's lock always; never more than was waited for it and its calls took, than the rest of the critical path leaves, and than the CPUs leave when all work but the lock's own calls has to be done",
+    when: "threads waited for it (a semaphore: and most waits were ended by threads that wait for it too, or that had it again before the waiter): zeroing of the object (no thread ever waits for it), and what the processors leave of that; up to the time for which it was wanted where the unchanged execution is more than 10 % off, and for an interpreter's lock always; up to what even shares gain where those who wait do the same as those who hold it, and one did more than the others; never more than was waited for it and its calls took, than the rest of the critical path leaves, and than the CPUs leave when all work but the lock's own calls has to be done",
     advice: "*hold the lock shorter* if one procedure does at least 80 % of the holding, 1 ms or more at a time; else *split the lock*; of a semaphore *hold shorter or let more in*; of an interpreter's lock (Python's GIL) *use several processes*, which leads where that can gain 30 % of the run",
     find,
     answer,
@@ -36,6 +37,7 @@ pub(super) fn is_lock(kind: ObjectKind) -> bool {
 pub(super) struct NamedLock {
     /// Of all that have the name, waited for or not: whom gains are predicted of.
     first: ObjectId,
+    all: Vec<ObjectId>,
     contended: ContendedObject,
     held: LockHoldSums,
     holders: BTreeMap<ProcedureId, Handover>,
@@ -59,11 +61,13 @@ pub(super) fn locks<'a>(input: &ReportTables<'a>) -> NamedLocks<'a> {
             let first = ObjectId(u32::try_from(index).expect("fewer than 2^32 objects"));
             let new = || NamedLock {
                 first,
+                all: Vec::new(),
                 contended: ContendedObject::default(),
                 held: LockHoldSums::default(),
                 holders: BTreeMap::new(),
             };
             let lock = locks.entry((object.kind, &object.name)).or_insert_with(new);
+            lock.all.push(ObjectId(index as u32));
             lock.contended.add(contended, input.analysis.elapsed);
             if let Some(held) = holds.and_then(|holds| holds.objects.get(index)) {
                 lock.held.add(held);
@@ -94,6 +98,14 @@ pub(super) fn gain_without_waits(
     let found = finding(basis, locks.get(&(object.kind, object.name.as_str()))?)?;
     let (_, gain) = found.change?;
     Some((gain, found.subject))
+}
+
+/// Whether threads do nearly all by turns while several are there, since one of the locks is held: whoever does it, it takes as long.
+pub(super) fn is_done_by_turns(input: &ReportTables<'_>) -> bool {
+    let objects = input.objects.all().iter().enumerate();
+    let mut locks =
+        objects.filter(|(_, object)| is_lock(object.kind)).map(|(index, _)| ObjectId(index as u32));
+    locks.any(|lock| 100.0 * input.objects.exclusion(lock) >= BY_TURNS)
 }
 
 /// How the object was held, as far as threads reported it.
@@ -156,10 +168,15 @@ fn finding(basis: &FindingBasis<'_, '_>, lock: &NamedLock) -> Option<Finding> {
         }
         None => GainRange::of(&[zeroed.min(bounds.without(0.0)), zeroed], 0.0, bounds, bounds.elapsed),
     };
+    let shared = match advice {
+        Advice::UseProcesses => 0.0,
+        _ => gain_by_even_shares(basis, lock).unwrap_or(0.0),
+    };
+    let gain = GainRange { high: gain.high.max(shared), ..gain };
     // Whatever becomes of the lock, what its users do has to be done; and nobody saves more than was waited for it and its calls took.
     let [working, spinning] = time_in_calls(input, lock.first);
-    let most =
-        (lock.contended.waited() as f64 + working + spinning).min(bounds.with_path_less(zeroed + working));
+    let most = (lock.contended.waited() as f64 + working + spinning)
+        .min(bounds.with_path_less(zeroed + working + shared));
     let gain = gain.with_work_less(working, bounds).at_most(most);
     let is_limit = percent(gain.high, input.analysis.elapsed as f64) >= SERIAL;
     let subject = FindingSubject::Object(lock.first);
@@ -177,6 +194,16 @@ fn finding(basis: &FindingBasis<'_, '_>, lock: &NamedLock) -> Option<Finding> {
     }
     evidence.extend(holding(input, &lock.held));
     Some(found.with(evidence))
+}
+
+/// The most that the run gains if threads share evenly what one of them did with the lock while the others waited for it to do the same,
+/// as workers that keep the lock of a queue while they work; nanoseconds. Without the waits alone each would do what it did.
+fn gain_by_even_shares(basis: &FindingBasis<'_, '_>, lock: &NamedLock) -> Option<f64> {
+    let FindingBasis { input, facts, .. } = basis;
+    let threads = (lock.contended.waiters as f64 + 1.0).min(f64::from(facts.cpus.max(1)));
+    let with_it = lock.contended.handed.cpu as f64 * (1.0 - 1.0 / threads);
+    let uneven = facts.busiest as f64 - facts.cpu as f64 / threads;
+    (is_passed_on(input, &lock.all) && uneven > 0.0).then(|| with_it.min(uneven))
 }
 
 /// Leaves out locks that one procedure is to hold shorter where its entry says so.

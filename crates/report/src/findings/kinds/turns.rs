@@ -11,11 +11,12 @@
 //! the waits' sum divided by the threads that waited is gained at most. What a thread needs from the other one before it goes on cannot be
 //! done ahead, and no recording tells what that is: the range begins at nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use longpole_metrics::{ContendedObject, Contention, Node};
-use longpole_trace::{ObjectId, ObjectKind, PathId, PlaceId, ProcedureId};
+use longpole_metrics::{ContendedObject, Node};
+use longpole_trace::{ObjectId, ObjectKind};
 
+use super::held_locks::{is_passed_on, sites};
 use super::locks::{gain_without_waits, locks};
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit, Prediction,
@@ -35,9 +36,6 @@ pub(crate) static KIND: FindingKind = FindingKind {
     find,
     answer,
 };
-
-/// After all places.
-const LAST: PlaceId = PlaceId(u32::MAX);
 
 /// All objects of one kind and name.
 struct NamedObject {
@@ -97,7 +95,9 @@ fn finding(
     let gain = if is_lockstep {
         let partners = partner.and_then(|partner| without_waits(basis, partner));
         without_waits(basis, object)?.max(partners.unwrap_or(0.0))
-    } else if object.kind == ObjectKind::Condition && (object.sum.is_held() || is_passed_on(input, object)) {
+    } else if object.kind == ObjectKind::Condition
+        && (object.sum.is_held() || is_passed_on(input, &object.all))
+    {
         by_even_shares(basis, object)?
     } else {
         return None;
@@ -142,33 +142,10 @@ fn by_even_shares(basis: &FindingBasis<'_, '_>, object: &NamedObject) -> Option<
     (!is_lock).then_some((1.0 + MODEL_ERROR / 100.0) * each)
 }
 
-/// Whether those who wait for it and those who end the waits mostly do the same, as workers whose results are in order.
-fn is_passed_on(input: &ReportTables<'_>, object: &NamedObject) -> bool {
-    let Some(contention) = &input.input().details.contention else { return false };
-    let waiting: BTreeSet<ProcedureId> = sites(contention, object)
-        .filter_map(|(path, _)| Some(input.paths.innermost(path)?.procedure))
-        .collect();
-    let handed = object.all.iter().flat_map(|&id| contention.handovers.range((id, None)..=(id, Some(LAST))));
-    let by_waiting = handed.filter(|((_, place), _)| {
-        let place = place.and_then(|place| input.paths.all_places().get(place.0 as usize));
-        place.is_some_and(|place| waiting.contains(&place.procedure))
-    });
-    2 * by_waiting.map(|(_, handover)| handover.count).sum::<u64>() >= object.sum.handed.count.max(1)
-}
-
-/// Where threads wait for it, and how often.
-fn sites<'a>(
-    contention: &'a Contention,
-    object: &'a NamedObject,
-) -> impl Iterator<Item = (PathId, u64)> + 'a {
-    let of = |&id: &ObjectId| contention.sites.range((id, PathId(0))..=(id, PathId(u32::MAX)));
-    object.all.iter().flat_map(of).map(|(&(_, path), &count)| (path, count))
-}
-
 /// `` in `take_item` ``: where threads wait for it most often.
 fn place(input: &ReportTables<'_>, object: &NamedObject) -> Option<Sentence> {
     let contention = input.input().details.contention.as_ref()?;
-    let (path, _) = sites(contention, object).max_by_key(|&(_, count)| count)?;
+    let (path, _) = sites(contention, &object.all).max_by_key(|&(_, count)| count)?;
     let place = input.paths.innermost(path)?;
     Some(sentence!["in ", Sentence::name(input, Node::Procedure(place.procedure))])
 }

@@ -78,6 +78,26 @@ one@24 -> two unlock";
     assert!(evidence.iter().any(|line| line.contains("holds `table_lock`")), "{evidence:?}");
 }
 
+/// Workers that keep the lock of a queue while they work: one has it again each time before the others are awake.
+#[test]
+fn what_one_worker_does_with_the_lock_the_others_would_do_without() {
+    let drawing = "\
+cpus 2
+1 = mutex queue_lock
+C = worker:3 > convert:9
+one   CONE____
+two   CWAITSCCCC
+three CWAITS1111
+one@37 -> two unlock
+two@41 -> three unlock";
+    let kept = drawing.replace("ONE", &"C".repeat(36)).replace("WAITS", &"1".repeat(36));
+    let (advice, gain, _) = entry(&kept, "queue_lock");
+    assert_eq!(advice, Advice::HoldShorter);
+    // 410 ms; two processors take 210, and 370 of 420 are one thread's.
+    let (low, high) = milliseconds(gain);
+    assert!(low < 50.0 && (150.0..=200.0).contains(&high), "{low} {high}");
+}
+
 /// Whether they ever get what they wait for sooner is not known where others took the processors: only that the hog's work is.
 #[test]
 fn one_thread_is_not_told_to_hold_a_lock_shorter_where_that_may_gain_nothing() {
