@@ -18,7 +18,7 @@ use crate::findings::threshold::{IDLE, OTHER_WAITS};
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "sleep, a timer, also one of an event loop",
-    when: "it is on the elapsed-weighted critical path: up to its time on it, to the elapsed time less the critical path, to what the CPUs leave, and to the time in which fewer threads could run than there are CPUs, or none ran; sleeps until a thread looks again are ranked by those after which it did not sleep again, and gain no more than those in an event loop, or where only one thread looks there, so that nobody else can take what it waits for",
+    when: "it is on the elapsed-weighted critical path: up to its time on it, to the elapsed time less the critical path, to what the CPUs leave, and to the time in which fewer threads could run than there are CPUs, or none ran; sleeps until a thread looks again are ranked by those after which it did not sleep again, and gain no more than those in an event loop, or where only one thread looks there, so that nobody else can take what it waits for; leads the answer where no thread could run for half of the run or more, and it may gain half of that",
     advice: "*wait for the event* instead",
     find,
     answer: waiting_answer,
@@ -45,6 +45,7 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
         let mut found = Finding::advised_wait(basis, (&KIND, Limit::Idle), wait, (Advice::AwaitEvent, gain))?;
         let again = sentence!["after ", TimeInWords(wait.time - last), " of that it slept again"];
         found.evidence.extend((2 * last < wait.time).then_some(again));
+        found.leads = facts.of_run(facts.idle) >= IDLE && 2.0 * gain.high >= facts.idle as f64;
         // After the others what it waits for had mostly not come yet; that it came and went meanwhile is not known.
         found.weight = found.weight.min(last as f64 / 2.0);
         Some(found)
