@@ -135,11 +135,9 @@ fn time_in_calls(input: &ReportTables<'_>, lock: ObjectId) -> [f64; 2] {
 }
 
 fn finding(basis: &FindingBasis<'_, '_>, lock: &NamedLock) -> Option<Finding> {
-    let FindingBasis { input, bounds, .. } = basis;
-    let node = Node::Object(lock.first);
-    let zeroed = prospect(input, node)?.zeroing;
+    let input = basis.input;
+    let zeroed = prospect(input, Node::Object(lock.first))?.zeroing;
     let lengths = &lock.contended.lengths;
-    let wanted: u64 = lock.contended.queue.iter().skip(1).sum();
     let held: u64 = lock.holders.values().map(|handover| handover.held).sum();
     let longest = lock.holders.iter().max_by_key(|(id, handover)| (handover.held, std::cmp::Reverse(*id)));
     let share = longest.map_or(0.0, |(_, handover)| percent(handover.held as f64, held as f64));
@@ -151,7 +149,35 @@ fn finding(basis: &FindingBasis<'_, '_>, lock: &NamedLock) -> Option<Finding> {
         _ if is_one => Advice::HoldShorter,
         _ => Advice::SplitLock,
     };
-    let most = GainRange::up_to((wanted as f64).min(bounds.without(0.0)), bounds);
+    let (gain, predicted_by) = gain(basis, lock, advice, zeroed);
+    let is_limit = percent(gain.high, input.analysis.elapsed as f64) >= SERIAL;
+    let subject = FindingSubject::Object(lock.first);
+    let mut found = Finding::advised(basis, (&KIND, Limit::Work), subject, (advice, gain), false)?
+        .predicted_by(predicted_by);
+    let waits = count_of(lengths.count(), "wait");
+    let mean = TimeInWords(lengths.mean().round() as u64);
+    // The interpreter's own procedures are all the work of such a program: that says nothing.
+    found.leads = advice == Advice::UseProcesses && is_limit;
+    let mut evidence = vec![sentence![waits, " of ", mean, " on average"]];
+    // An interpreter gives its lock back in procedures that do not keep it.
+    if let Some((&holder, _)) = longest.filter(|_| advice != Advice::UseProcesses) {
+        let holder = Sentence::name(input, Node::Procedure(holder));
+        evidence.push(sentence!["held by ", holder, " for ", ShareInWords(share), " of that"]);
+    }
+    evidence.extend(holding(input, &lock.held));
+    Some(found.with(evidence))
+}
+
+/// What the run gains where nobody waits for the lock, whose zeroing gains so much.
+fn gain(
+    basis: &FindingBasis<'_, '_>,
+    lock: &NamedLock,
+    advice: Advice,
+    zeroed: f64,
+) -> (GainRange, Prediction) {
+    let FindingBasis { input, bounds, .. } = basis;
+    let node = Node::Object(lock.first);
+    let most = GainRange::up_to((lock.contended.contended() as f64).min(bounds.without(0.0)), bounds);
     // What the processors leave: the work that waited has to be done beside other work.
     let (replayed, executed) = match advice {
         // Most waits for an interpreter end by their time limit: no execution knows what they hang on.
@@ -178,22 +204,7 @@ fn finding(basis: &FindingBasis<'_, '_>, lock: &NamedLock) -> Option<Finding> {
     let most = (lock.contended.waited() as f64 + working + spinning)
         .min(bounds.with_path_less(zeroed + working + shared));
     let gain = gain.with_work_less(working, bounds).at_most(most);
-    let is_limit = percent(gain.high, input.analysis.elapsed as f64) >= SERIAL;
-    let subject = FindingSubject::Object(lock.first);
-    let mut found = Finding::advised(basis, (&KIND, Limit::Work), subject, (advice, gain), false)?
-        .predicted_by(Prediction::of(replayed.is_some(), executed.is_some()));
-    let waits = count_of(lengths.count(), "wait");
-    let mean = TimeInWords(lengths.mean().round() as u64);
-    // The interpreter's own procedures are all the work of such a program: that says nothing.
-    found.leads = advice == Advice::UseProcesses && is_limit;
-    let mut evidence = vec![sentence![waits, " of ", mean, " on average"]];
-    // An interpreter gives its lock back in procedures that do not keep it.
-    if let Some((&holder, _)) = longest.filter(|_| advice != Advice::UseProcesses) {
-        let holder = Sentence::name(input, Node::Procedure(holder));
-        evidence.push(sentence!["held by ", holder, " for ", ShareInWords(share), " of that"]);
-    }
-    evidence.extend(holding(input, &lock.held));
-    Some(found.with(evidence))
+    (gain, Prediction::of(replayed.is_some(), executed.is_some()))
 }
 
 /// The most that the run gains if threads share evenly what one of them did with the lock while the others waited for it to do the same,

@@ -115,20 +115,11 @@ fn finding(basis: &FindingBasis<'_, '_>, work: &WorkOfThreads<'_>, row: &NodeRow
     // A thread that lacked a processor may have lacked it then: the rest is surely alone.
     let alone = percent((own.npt_while(1..=1) - work.starved).max(0.0), own.running as f64).min(100.0);
     let lock = work.held.get(&id).filter(|held| percent(held.cpu as f64, own.running as f64) >= HELD);
-    // Where it works for others, too, without the lock, its gain is not that of shorter holds.
-    let is_for_holders = |held: &SureHold| percent(held.possible as f64, own.running as f64) >= FOR_HOLDERS;
     let running = |measures: &Measures| measures.running as f64;
     let folded = FoldedWork::of(input, row.node, running(own), &running);
-    // What is to be done without the lock has to be done all the same: the run gains what others waited.
-    let held = lock.filter(|held| is_for_holders(held));
-    let shorter = held.and_then(|held| gain_without_waits(basis, &work.locks, held.object));
     let is_alone = alone >= ALONE && input.program.cpus() > 1 && !is_kernel(input, id);
     let divided = is_alone.then(|| gain(basis, work, (id, row, Advice::Parallelise)));
-    // What one thread does may be shorter or divided with the lock, too.
-    let most_gains = |shorter: &GainRange| {
-        shorter.low > 0.0 && divided.as_ref().is_none_or(|(range, _)| shorter.middle() >= range.middle())
-    };
-    let shorter = shorter.filter(|(range, _)| !work.is_of_one_thread(id) || most_gains(range));
+    let shorter = shorter_holds(basis, work, (id, own, lock), divided.as_ref().map(|(range, _)| range));
     let starts = is_program_start(input.paths.procedure_named_by(id));
     let advice = match &shorter {
         _ if starts && input.program.processes.len() as f64 >= MANY_PROCESSES => Advice::StartFewer,
@@ -159,6 +150,25 @@ fn finding(basis: &FindingBasis<'_, '_>, work: &WorkOfThreads<'_>, row: &NodeRow
         evidence.insert(0, "so much only if spins or polls wait for it".into());
     }
     Some(found.without_it(free.middle()).predicted_by(predicted_by).with(evidence))
+}
+
+/// What the run gains where nobody waits for the procedure's lock, and the lock's subject, if it is to be held shorter: what is to be done
+/// without the lock has to be done all the same.
+fn shorter_holds(
+    basis: &FindingBasis<'_, '_>,
+    work: &WorkOfThreads<'_>,
+    (id, own, lock): (ProcedureId, &Measures, Option<&SureHold>),
+    divided: Option<&GainRange>,
+) -> Option<(GainRange, FindingSubject)> {
+    // Where it works for others, too, without the lock, its gain is not that of shorter holds.
+    let is_for_holders = |held: &&SureHold| percent(held.possible as f64, own.running as f64) >= FOR_HOLDERS;
+    let held = lock.filter(is_for_holders)?;
+    let shorter = gain_without_waits(basis, &work.locks, held.object)?;
+    // What one thread does may be shorter or divided with the lock, too.
+    let most_gains = |shorter: &GainRange| {
+        shorter.low > 0.0 && divided.is_none_or(|divided| shorter.middle() >= divided.middle())
+    };
+    (!work.is_of_one_thread(id) || most_gains(&shorter.0)).then_some(shorter)
 }
 
 /// Puts the procedures among these findings, which stand the weightiest first, in the order of what the run gains without

@@ -89,38 +89,37 @@ fn finding(
     object: &NamedObject,
     partner: Option<&NamedObject>,
 ) -> Option<Finding> {
-    let FindingBasis { input, bounds, .. } = basis;
-    let is_lockstep = !object.sum.is_held()
-        && percent(object.sum.in_lockstep as f64, object.sum.waited() as f64) >= IN_TURN;
-    let gain = if is_lockstep {
-        let partners = partner.and_then(|partner| without_waits(basis, partner));
-        without_waits(basis, object)?.max(partners.unwrap_or(0.0))
-    } else if object.kind == ObjectKind::Condition
-        && (object.sum.is_held() || is_passed_on(input, &object.all))
-    {
-        by_even_shares(basis, object)?
-    } else {
-        return None;
-    };
-    let range = GainRange::up_to(gain, bounds).with_all_work(bounds);
+    let bounds = &basis.bounds;
+    let range = GainRange::up_to(most(basis, object, partner)?, bounds).with_all_work(bounds);
     let subject = FindingSubject::Object(object.first);
     let found = Finding::advised(basis, (&KIND, Limit::Work), subject, (Advice::WorkAhead, range), false)?;
+    Some(found.predicted_by(Prediction::Execution).with(evidence(basis.input, object, partner)))
+}
+
+/// The most that the run gains if these threads need not wait for each other, nanoseconds; `None` where they wait otherwise.
+fn most(basis: &FindingBasis<'_, '_>, object: &NamedObject, partner: Option<&NamedObject>) -> Option<f64> {
+    let NamedObject { sum, all, kind, .. } = object;
+    let in_lockstep = percent(sum.in_lockstep as f64, sum.waited() as f64);
+    if !sum.is_held() && in_lockstep >= IN_TURN {
+        // Which of both they wait for room by is not known.
+        let partners = partner.and_then(|partner| without_waits(basis, partner));
+        return Some(without_waits(basis, object)?.max(partners.unwrap_or(0.0)));
+    }
+    let is_passed_on = *kind == ObjectKind::Condition && (sum.is_held() || is_passed_on(basis.input, all));
+    if is_passed_on { by_even_shares(basis, object) } else { None }
+}
+
+/// How often and where they wait.
+fn evidence(input: &ReportTables<'_>, object: &NamedObject, partner: Option<&NamedObject>) -> Vec<Sentence> {
     let waits = object.sum.waits() + partner.map_or(0, |partner| partner.sum.waits());
     let waited = object.sum.waited() + partner.map_or(0, |partner| partner.sum.waited());
     let counts = sentence![count_of(waits, "wait"), " of ", TimeInWords(waited / waits.max(1))];
-    let turns = match partner {
-        Some(partner) => sentence![
-            "in turn ",
-            place(input, object),
-            " and, for ",
-            Sentence::name(input, Node::Object(partner.first)),
-            ", ",
-            place(input, partner),
-        ],
-        None => sentence!["in turn ", place(input, object)],
-    };
-    let condition = sentence!["so much only as far as none needs what the other one does next"];
-    Some(found.predicted_by(Prediction::Execution).with(vec![counts, turns, condition]))
+    let of_partner = partner.map(|partner| {
+        let name = Sentence::name(input, Node::Object(partner.first));
+        sentence![" and, for ", name, ", ", place(input, partner)]
+    });
+    let turns = sentence!["in turn ", place(input, object), of_partner];
+    vec![counts, turns, sentence!["so much only as far as none needs what the other one does next"]]
 }
 
 /// The most that the run gains without the waits for this, nanoseconds.

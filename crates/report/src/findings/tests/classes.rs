@@ -92,6 +92,17 @@ fn an_idle_program_waits_for_the_clock_or_for_others() {
     assert_ne!(said.advice, Some(Advice::AwaitEvent));
 }
 
+/// The work is the whole critical path by CPU time, and gains for sure; the sleep is more of the run.
+#[test]
+fn a_start_that_sleeps_for_most_of_the_run_is_told_before_the_work() {
+    let (sleep, work) = ("z".repeat(23), "S".repeat(18));
+    let absent = "_".repeat(24);
+    let drawing =
+        format!("cpus 2\nO = main > open_service\nS = main > serve\none O{sleep}{work}\ntwo {absent}{work}");
+    let headline = "The long pole is waiting, not work: for 230 ms of 420 ms elapsed (55 %)";
+    assert_said(&drawing, headline, Some(Advice::AwaitEvent), Ranking::Elapsed);
+}
+
 #[test]
 fn an_idle_server_is_told_by_its_workers_and_not_by_the_thread_that_looks_after_them() {
     let (idle, busy) = ("o".repeat(300), "H".repeat(450));
