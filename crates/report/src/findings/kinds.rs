@@ -9,6 +9,7 @@ pub(super) mod late_ranks;
 pub(super) mod locks;
 pub(super) mod outside;
 pub(super) mod parallel_regions;
+mod passed_on;
 pub(super) mod pinned;
 pub(super) mod procedures;
 pub(super) mod processes;

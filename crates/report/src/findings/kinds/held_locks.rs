@@ -10,10 +10,10 @@
 //!   lock       =================          c = 8: of p at least 8 − (10 − 8) = 6
 //! ```
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use longpole_metrics::{Contention, Handover};
-use longpole_trace::{ObjectId, PathId, PlaceId, ProcedureId};
+use longpole_metrics::Handover;
+use longpole_trace::{ObjectId, ProcedureId};
 
 use super::locks::is_lock;
 use crate::input::ReportTables;
@@ -116,36 +116,4 @@ fn shares(input: &ReportTables<'_>, handed: &BTreeMap<(ProcedureId, ObjectId), H
         }
     }
     shares
-}
-/// After all places.
-const LAST: PlaceId = PlaceId(u32::MAX);
-
-/// Whether those who wait for these objects, and those who end the waits, mostly do the same, so that either may do it.
-pub(super) fn is_passed_on(input: &ReportTables<'_>, objects: &[ObjectId]) -> bool {
-    let Some(contention) = &input.input().details.contention else { return false };
-    let waiting: BTreeSet<ProcedureId> = sites(contention, objects)
-        .filter_map(|(path, _)| Some(input.paths.innermost(path)?.procedure))
-        .collect();
-    let (mut all, mut by_waiting) = (0, 0);
-    for &id in objects {
-        for ((_, place), handover) in contention.handovers.range((id, None)..=(id, Some(LAST))) {
-            let place = place.and_then(|place| input.paths.all_places().get(place.0 as usize));
-            all += handover.count;
-            by_waiting += if place.is_some_and(|place| waiting.contains(&place.procedure)) {
-                handover.count
-            } else {
-                0
-            };
-        }
-    }
-    all > 0 && 2 * by_waiting >= all
-}
-
-/// Where threads wait for these objects, and how often.
-pub(super) fn sites<'a>(
-    contention: &'a Contention,
-    objects: &'a [ObjectId],
-) -> impl Iterator<Item = (PathId, u64)> + 'a {
-    let of = |&id: &ObjectId| contention.sites.range((id, PathId(0))..=(id, PathId(u32::MAX)));
-    objects.iter().flat_map(of).map(|(&(_, path), &count)| (path, count))
 }

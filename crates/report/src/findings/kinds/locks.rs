@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use longpole_metrics::{ContendedObject, Handover, LockHoldSums, Node};
 use longpole_trace::{Cause, ObjectId, ObjectKind, ProcedureId};
 
-use super::held_locks::is_passed_on;
+use super::passed_on::is_passed_on;
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit, Prediction,
 };

@@ -16,8 +16,8 @@ use std::collections::BTreeMap;
 use longpole_metrics::{ContendedObject, Node};
 use longpole_trace::{ObjectId, ObjectKind};
 
-use super::held_locks::{is_passed_on, sites};
 use super::locks::{gain_without_waits, locks};
+use super::passed_on::{is_passed_on, sites};
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit, Prediction,
 };
