@@ -1,6 +1,6 @@
 /* Two workers compute items of uneven length and write the results in the items' order: who is early waits for its turn.
  *
- *   worker  compute 14 | [its turn] write_result 1 | compute 3 | ...     80 items, each fourth of 14 ms
+ *   worker  compute 14 | [its turn] write_result 1 | compute 3 | ...     80 items, every fourth of 14 ms
  *
  * in_order any: in any order, so that nobody waits.
  */

@@ -181,10 +181,32 @@ mod tests {
     use longpole_testkit::draw;
 
     use super::*;
+    use crate::fixture::DrawnRun;
+    use crate::input::ReportOptions;
+    use crate::view::View;
 
     fn of(text: &str, works: &[u64]) -> Vec<ForkSums> {
         let works = works.iter().map(|&running| ThreadWork { running, longest: None });
         forks(&draw(text).program.threads, &works.collect::<Vec<_>>()).into_values().collect()
+    }
+
+    /// While several threads are there, one has the lock and the others wait for it; or they work beside it for most of that time.
+    #[test]
+    fn threads_that_have_a_lock_in_turn_are_not_to_be_balanced() {
+        let by_turns = |drawing: &str| {
+            let demand = View::Summary.demand(&ReportOptions::default());
+            DrawnRun::of(drawing).with_details(&demand, is_done_by_turns)
+        };
+        let kept = "\
+1 = mutex m
+one   AAAAAAAA________
+two   11111111BBBBBBBB
+three 11111111________
+one@8 -> two unlock";
+        assert!(by_turns(kept));
+        assert!(!by_turns(
+            &kept.replace("two   11111111", "two   BBBBBB11").replace("three 11111111", "three CCCCCCCC")
+        ));
     }
 
     #[test]

@@ -24,16 +24,12 @@ pub(super) fn is_passed_on(input: &ReportTables<'_>, objects: &[ObjectId]) -> bo
         .filter_map(|(path, _)| Some(input.paths.innermost(path)?.procedure))
         .collect();
     let (mut all, mut by_waiting) = (0, 0);
-    for &id in objects {
-        for ((_, place), handover) in contention.handovers.range((id, None)..=(id, Some(LAST))) {
-            let place = place.and_then(|place| input.paths.all_places().get(place.0 as usize));
-            all += handover.count;
-            by_waiting += if place.is_some_and(|place| waiting.contains(&place.procedure)) {
-                handover.count
-            } else {
-                0
-            };
-        }
+    let handed = objects.iter().flat_map(|&id| contention.handovers.range((id, None)..=(id, Some(LAST))));
+    for (&(_, place), handover) in handed {
+        let place = place.and_then(|place| input.paths.all_places().get(place.0 as usize));
+        let is_waiting = place.is_some_and(|place| waiting.contains(&place.procedure));
+        all += handover.count;
+        by_waiting += if is_waiting { handover.count } else { 0 };
     }
     all > 0 && 2 * by_waiting >= all
 }

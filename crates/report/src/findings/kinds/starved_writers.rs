@@ -15,8 +15,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use longpole_metrics::{ContendedObject, Node};
-use longpole_trace::{Cause, ObjectId, PathId, ProcedureId};
+use longpole_trace::{Cause, ObjectId, ProcedureId};
 
+use super::passed_on::sites;
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit,
 };
@@ -113,10 +114,7 @@ fn held_elsewhere(input: &ReportTables<'_>, id: ObjectId, writer: ProcedureId) -
 fn waits_by_place(input: &ReportTables<'_>, id: ObjectId) -> BTreeMap<ProcedureId, PlacedWaits> {
     let mut waits: BTreeMap<ProcedureId, PlacedWaits> = BTreeMap::new();
     let Some(contention) = &input.input().details.contention else { return waits };
-    for (&(object, path), count) in contention.sites.range((id, PathId(0))..) {
-        if object != id {
-            break;
-        }
+    for (path, count) in sites(contention, &[id]) {
         let Some(place) = input.paths.innermost(path) else { continue };
         let sum = waits.entry(place.procedure).or_default();
         sum.count += count;

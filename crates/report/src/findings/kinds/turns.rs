@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use longpole_metrics::{ContendedObject, Node};
 use longpole_trace::{ObjectId, ObjectKind};
 
-use super::locks::{gain_without_waits, locks};
+use super::locks::{NamedLocks, gain_without_waits, locks};
 use super::passed_on::{is_passed_on, sites};
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit, Prediction,
@@ -46,13 +46,15 @@ struct NamedObject {
 }
 
 fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
-    let mut objects = named_objects(basis.input);
+    let (mut objects, locks) = (named_objects(basis.input), locks(basis.input));
     objects.sort_by_key(|object| (std::cmp::Reverse(object.sum.waited()), object.first));
     let mut found: Vec<(usize, Finding)> = Vec::new();
     for (index, object) in objects.iter().enumerate() {
         let partner = partner(object, &objects);
         let is_told = found.iter().any(|&(told, _)| Some(told) == partner);
-        if !is_told && let Some(finding) = finding(basis, object, partner.map(|partner| &objects[partner])) {
+        if !is_told
+            && let Some(finding) = finding(basis, &locks, object, partner.map(|partner| &objects[partner]))
+        {
             found.push((index, finding));
         }
     }
@@ -86,18 +88,24 @@ fn partner(object: &NamedObject, objects: &[NamedObject]) -> Option<usize> {
 
 fn finding(
     basis: &FindingBasis<'_, '_>,
+    locks: &NamedLocks<'_>,
     object: &NamedObject,
     partner: Option<&NamedObject>,
 ) -> Option<Finding> {
     let bounds = &basis.bounds;
-    let range = GainRange::up_to(most(basis, object, partner)?, bounds).with_all_work(bounds);
+    let range = GainRange::up_to(most(basis, locks, object, partner)?, bounds).with_all_work(bounds);
     let subject = FindingSubject::Object(object.first);
     let found = Finding::advised(basis, (&KIND, Limit::Work), subject, (Advice::WorkAhead, range), false)?;
     Some(found.predicted_by(Prediction::Execution).with(evidence(basis.input, object, partner)))
 }
 
 /// The most that the run gains if these threads need not wait for each other, nanoseconds; `None` where they wait otherwise.
-fn most(basis: &FindingBasis<'_, '_>, object: &NamedObject, partner: Option<&NamedObject>) -> Option<f64> {
+fn most(
+    basis: &FindingBasis<'_, '_>,
+    locks: &NamedLocks<'_>,
+    object: &NamedObject,
+    partner: Option<&NamedObject>,
+) -> Option<f64> {
     let NamedObject { sum, all, kind, .. } = object;
     let in_lockstep = percent(sum.in_lockstep as f64, sum.waited() as f64);
     if !sum.is_held() && in_lockstep >= IN_TURN {
@@ -106,7 +114,7 @@ fn most(basis: &FindingBasis<'_, '_>, object: &NamedObject, partner: Option<&Nam
         return Some(without_waits(basis, object)?.max(partners.unwrap_or(0.0)));
     }
     let is_passed_on = *kind == ObjectKind::Condition && (sum.is_held() || is_passed_on(basis.input, all));
-    if is_passed_on { by_even_shares(basis, object) } else { None }
+    if is_passed_on { by_even_shares(basis, locks, object) } else { None }
 }
 
 /// How often and where they wait.
@@ -134,9 +142,9 @@ fn without_waits(basis: &FindingBasis<'_, '_>, object: &NamedObject) -> Option<f
 
 /// The most that the run gains if threads share evenly what they do, nanoseconds; `None` where it gains about as much without the waits
 /// alone, as of a lock.
-fn by_even_shares(basis: &FindingBasis<'_, '_>, object: &NamedObject) -> Option<f64> {
+fn by_even_shares(basis: &FindingBasis<'_, '_>, locks: &NamedLocks<'_>, object: &NamedObject) -> Option<f64> {
     let each = object.sum.waited() as f64 / object.sum.waiters.max(2) as f64;
-    let lock = gain_without_waits(basis, &locks(basis.input), object.first);
+    let lock = gain_without_waits(basis, locks, object.first);
     let is_lock = lock.is_some_and(|(range, _)| 2.0 * range.middle() >= each);
     (!is_lock).then_some((1.0 + MODEL_ERROR / 100.0) * each)
 }
