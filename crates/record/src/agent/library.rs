@@ -5,7 +5,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::launch::caller_s;
@@ -118,23 +118,22 @@ fn place_in(folder: &Path, part: AgentPart) -> io::Result<Library> {
     Err(io::Error::other(format!("{} comes and goes", path.display())))
 }
 
-/// Writes the file beside its place first: nobody finds a part of it.
+/// Writes the file beside its place first: nobody finds a part of it. A file that another recorder has put there
+/// meanwhile stays, since that one's program may be about to load it.
 fn write_if_missing(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if path.exists() {
         return Ok(());
     }
-    let beside = path.with_extension(format!("{}.new", std::process::id()));
-    let write = || {
-        // Programs may run as other users: everybody may read it.
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o755).open(&beside)?;
-        file.write_all(bytes)?;
-        fs::rename(&beside, path)
-    };
-    let written = write();
-    if written.is_err() {
-        let _ = fs::remove_file(&beside);
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    // Programs may run as other users: everybody may read it.
+    let permissions = fs::Permissions::from_mode(0o755);
+    let mut beside =
+        tempfile::Builder::new().prefix("longpole-agent-new-").permissions(permissions).tempfile_in(folder)?;
+    beside.write_all(bytes)?;
+    match beside.persist_noclobber(path) {
+        Err(refusal) if refusal.error.kind() != io::ErrorKind::AlreadyExists => Err(refusal.error),
+        _ => Ok(()),
     }
-    written
 }
 
 fn is_at(file: &fs::File, path: &Path) -> bool {
@@ -166,6 +165,8 @@ fn may_be_loaded(file: &fs::File) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -185,6 +186,22 @@ mod tests {
         drop(kept);
         assert!(path.exists());
         drop(Library::place(AgentPart::Whole).unwrap());
+    }
+
+    /// Recorders that begin and end at the same time: none takes another one's file away.
+    #[test]
+    fn the_library_stays_at_its_place_while_others_come_and_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let places = || {
+            for _ in 0..1000 {
+                // It may come and go too often to be had; what is had stays.
+                let Ok(library) = place_in(folder.path(), AgentPart::Whole) else { continue };
+                std::thread::sleep(Duration::from_micros(50));
+                assert!(is_at(&library.file, &library.path), "somebody took {} away", library.path.display());
+            }
+        };
+        std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(places))));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "the last one removes it");
     }
 
     #[test]
