@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::connections::{CarriedEvent, ReadWait, is_carried};
 use crate::deliveries::{Deliveries, is_late};
 use crate::dependences::{LogDependences, monitor_step};
+use crate::end_polls::{SeenEnd, SleepRow};
 use crate::error::Result;
 use crate::program::Affinity;
 use crate::state::{Cause, State};
@@ -85,6 +86,7 @@ pub(crate) struct InventoryThread {
     /// That wait, where an interrupt ended it and the thread has not read yet.
     interrupted: Option<ReadWait>,
     sleeps: Sleeps,
+    sleep_row: SleepRow,
     pub(crate) known: Foreknowledge,
 }
 
@@ -159,10 +161,8 @@ impl Inventory {
             self.affinities.push(Affinity { time: event.time, thread: event.thread, count, first });
             return;
         }
-        if let EventKind::Joined { ended } = event.kind
-            && let Some(ended) = self.threads.get_mut(ended.index())
-        {
-            ended.sleeps.join(ended.wakes, event.thread, event.time);
+        if let EventKind::Joined { ended } = event.kind {
+            self.join(event.thread, event.time, ended);
         }
         if let EventKind::Wake { waker: Waker::Thread(waker), .. } = event.kind
             && let Some(since) = self.threads.get(event.thread.index()).and_then(|thread| thread.blocked)
@@ -222,6 +222,21 @@ impl Inventory {
             EventKind::Wake { .. } => self.counts.wakes += 1,
             EventKind::Sample { .. } => self.counts.samples += 1,
             _ => {}
+        }
+    }
+
+    /// The thread joins another one, at its end or before.
+    fn join(&mut self, thread: ThreadId, time: Time, ended: ThreadId) {
+        let Some(other) = self.threads.get_mut(ended.index()) else { return };
+        other.sleeps.join(other.wakes, thread, time);
+        if let Some(end) = other.end
+            && let Some(thread) = self.thread(thread)
+        {
+            let seen = thread.sleep_row.join(ended, end);
+            // Of two that ended in one sleep the first will do: their joins say the rest.
+            let is_new = |seen: &SeenEnd| thread.known.seen_ends.last().is_none_or(|last| last.wake < seen.wake);
+            let seen = seen.filter(is_new);
+            thread.known.seen_ends.extend(seen);
         }
     }
 
@@ -311,14 +326,17 @@ impl InventoryThread {
                     return;
                 }
                 (self.blocked, self.waited, self.interrupted) = (Some(event.time), None, None);
-                if let Some(stack) = stack.filter(|_| blocking == Blocking::Interruptible) {
-                    self.sleeps.wait(stack, event.time);
+                let place = stack.filter(|_| blocking == Blocking::Interruptible);
+                self.sleep_row.wait(place, event.time);
+                if let Some(place) = place {
+                    self.sleeps.wait(place, event.time);
                 }
             }
             EventKind::Wake { waker, .. } => {
                 self.sleeps.wake(waker, event.time);
                 let wake = self.wakes;
                 self.wakes += 1;
+                self.sleep_row.wake(waker, event.time, wake);
                 if waker == Waker::HardInterrupt {
                     self.known.timer_wakes.push(wake);
                 }

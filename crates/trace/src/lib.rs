@@ -17,6 +17,7 @@ mod conditions;
 mod connections;
 mod deliveries;
 mod dependences;
+mod end_polls;
 mod error;
 mod evidence;
 mod exclusion;
@@ -66,6 +67,7 @@ pub use columns::{
     ColumnsEnd, ColumnsWriter, IdCounts, ItemCache, ItemColumns, LONG_RECORDING, items_of_block,
 };
 pub use conditions::{ConditionCounter, ConditionRules, ConditionSites, MonitorStep, MonitorToken, Monitors};
+pub use end_polls::LOOK;
 pub use error::{Error, Result};
 pub use evidence::{Evidence, SourceCounts};
 pub use exclusion::ExclusionTimes;

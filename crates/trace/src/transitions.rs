@@ -34,6 +34,7 @@ use crate::cause::{cause, futex, is_yield};
 use crate::conditions::Monitors;
 use crate::connections::{CarriedStreams, CarriedWakes};
 use crate::dependences::LogDependences;
+use crate::end_polls::SeenEnd;
 use crate::exit_wakes::ExitWakes;
 use crate::id_owners::IdOwners;
 use crate::inferred_wakers::InferredWakers;
@@ -79,6 +80,8 @@ pub(crate) struct Foreknowledge {
     pub(crate) is_reaped: bool,
     /// The number, from 0, of the wake that ended the sleep in which it was told to end.
     pub(crate) stopped: Option<u64>,
+    /// Ends of others that it saw after a sleep, in the order of their wakes.
+    pub(crate) seen_ends: Vec<SeenEnd>,
     /// The numbers of wakes that came while it was being switched off its processor to wait, in their order.
     pub(crate) early_wakes: Vec<u64>,
     /// The numbers of wakes by which a timer may have ended its wait, in their order.

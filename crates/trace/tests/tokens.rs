@@ -4,8 +4,8 @@
 
 mod support;
 
-use longpole_event::{EventKind, PrimitiveKind, ProcessId, ThreadId};
-use support::{Log, drawn, machine, recording};
+use longpole_event::{Blocking, EventKind, PrimitiveKind, ProcessId, ThreadId, Waker};
+use support::{Log, drawn, drawn_of, machine, recording, two};
 
 /// The lines of what three threads of one process, which run from the beginning, do by these events.
 fn tokens(write: impl FnOnce(&mut Log, [ThreadId; 3])) -> Vec<String> {
@@ -57,6 +57,29 @@ fn a_join_before_the_end_depends_on_it_where_the_thread_goes_on() {
         "T2 170 absent",
     ];
     assert_eq!(lines, expected);
+}
+
+#[test]
+fn an_end_that_is_seen_after_a_sleep_is_what_the_sleep_was_for() {
+    let sleeps = |ends: u64| {
+        let (_folder, trace) = two(|log, _, [main, other]| {
+            let sleeping = log.plain(&["main", "clock_nanosleep"]);
+            for (since, woken) in [(10, 30), (31, 50), (51, 70)] {
+                if (since..woken).contains(&ends) {
+                    log.dead(ends, other);
+                }
+                let (blocking, call, stack) = (Blocking::Interruptible, None, Some(sleeping));
+                log.event(since, main, EventKind::Out { blocking, call, stack });
+                log.event(woken, main, EventKind::Wake { waker: Waker::HardInterrupt, call, stack: None });
+                log.switch_in(woken, main);
+            }
+            log.event(70, main, EventKind::Joined { ended: other });
+        });
+        drawn_of(&trace, "T0").into_iter().filter(|line| line.contains("after")).collect::<Vec<_>>()
+    };
+    assert_eq!(sleeps(60), ["70 after T1@60 (Join)"]);
+    // It would have been seen after the sleep before.
+    assert_eq!(sleeps(40), [""; 0]);
 }
 
 #[test]

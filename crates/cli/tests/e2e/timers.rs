@@ -138,6 +138,22 @@ fn who_looks_every_now_and_then_whether_a_child_has_ended_waits_for_its_work() {
     assert!(summary.all_changes().any(|row| is_about(row, "child_work")), "{}", gains.text());
 }
 
+/// The row of its sleeps waits for the child, whatever that does: to wait for its end gains 10 of 330 ms at most.
+#[test]
+fn who_looks_whether_a_child_has_ended_that_sleeps_waits_for_what_it_sleeps_for() {
+    let session = Session::start();
+    let program = session.build("child_poll.c", &[]).unwrap();
+    let recording = or_skip!(session.record(Collector::Bpf, &[program.to_str().unwrap(), "asleep"]));
+    let summary = recording.report("summary", "procedure");
+    let changes: Vec<_> = summary.all_changes().collect();
+    assert!(is_about(changes[0], "child_pause"), "{changes:?}");
+    let elapsed = summary.number("recording", "elapsed_seconds");
+    for row in changes.iter().filter(|row| is_about(row, "look_again")) {
+        let most = row.get("gain_high_seconds").and_then(serde_json::Value::as_f64);
+        assert!(most.is_some_and(|most| most < 0.1 * elapsed), "{row:?}");
+    }
+}
+
 /// About one sleep for each item: not the times, but the loop's code tells that it only looks.
 #[test]
 fn a_thread_that_sleeps_until_an_item_is_there_waits_for_who_makes_it() {

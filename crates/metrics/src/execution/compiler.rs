@@ -44,6 +44,8 @@ pub(super) struct PlannedThread {
     busy: u64,
     pub spun: u64,
     pub away: u64,
+    /// Whether it slept until it saw that another one had ended.
+    pub saw_end: bool,
     /// What it requested, where it was away for that.
     pub request: Option<CompactObjectId>,
     /// When a busy-wait ended that nothing explains, until the thread is seen next.
@@ -113,6 +115,7 @@ impl<'a> Compiler<'a> {
             busy: 0,
             spun: 0,
             away: 0,
+            saw_end: false,
             request: None,
             spun_until: None,
             idle_before: 0,
@@ -395,9 +398,15 @@ impl Sweep for Compiler<'_> {
         self.time_limits.enable(source, kind, node);
         let step = self.plan.threads[thread.index()].steps.len();
         self.ends.wait(thread, source, step);
+        let sees_end = kind == DependenceKind::Join && self.sleeps(thread);
+        if sees_end {
+            self.take_polls(thread);
+        }
         self.wait(thread, (node, 1), object);
         if kind == DependenceKind::Stop {
             self.ends.stop(thread, step);
+        }
+        if sees_end || kind == DependenceKind::Stop {
             self.threads[thread.index()].away = time.since(source_time);
         }
     }

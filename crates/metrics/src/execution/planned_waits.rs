@@ -5,6 +5,7 @@ use longpole_trace::{Cause, ObjectId, PathId, State};
 
 use super::compiler::Compiler;
 use super::plan::{CompactObjectId, NodeId, PlanStep, SleepTime};
+use super::polls::take_row;
 use crate::charging::ChargePart;
 
 impl Compiler<'_> {
@@ -42,11 +43,11 @@ impl Compiler<'_> {
     /// The thread was off the processors for so long up to this moment.
     fn pass_away(&mut self, thread: ThreadId, ended_at: Time, away: u64) {
         let planned = &mut self.threads[thread.index()];
-        let request = planned.request.take();
+        let (request, saw_end) = (planned.request.take(), std::mem::take(&mut planned.saw_end));
         let (asleep, moment) = (SleepTime::new(away), ended_at.nanoseconds());
         let step = match (planned.state, asleep) {
-            // The rest of the sleep in which it was told to end, whenever that is.
-            _ if self.ends.is_told(thread) => PlanStep::Away { time: away, io: false, request: None },
+            // The rest of the sleep in which it was told to end, or another one ended, whenever that is.
+            _ if saw_end || self.ends.is_told(thread) => PlanStep::Away { time: away, io: false, request: None },
             // Work before it that gets shorter makes the wait longer.
             (State::Blocked(Cause::Timer), _) => PlanStep::Until { moment },
             (
@@ -63,12 +64,33 @@ impl Compiler<'_> {
             }
             _ => PlanStep::Away { time: away, io: false, request },
         };
-        if matches!(planned.state, State::Blocked(Cause::Poll | Cause::PollTimeout | Cause::PollingSleep)) {
+        if !saw_end && self.looks_again(thread) {
             // It ended at a moment (a timer that ticks, a client that sends) or after a time (a time-out): which is not known. Nor is
             // what a loop looks for between its sleeps.
             self.plan.unexplained += away;
         }
         self.push(thread, step);
+    }
+
+    /// Whether the thread waits for the clock, and what it looks for after that is not known.
+    fn looks_again(&self, thread: ThreadId) -> bool {
+        let state = self.threads[thread.index()].state;
+        matches!(state, State::Blocked(Cause::Poll | Cause::PollTimeout | Cause::PollingSleep))
+    }
+
+    /// Whether the thread waits for the clock.
+    pub(super) fn sleeps(&self, thread: ThreadId) -> bool {
+        matches!(self.threads[thread.index()].state, State::Blocked(cause) if cause.is_of_clock())
+    }
+
+    /// The thread sees in its present sleep that another one has ended, which it looked for after those before.
+    pub(super) fn take_polls(&mut self, thread: ThreadId) {
+        let last = self.threads[thread.index()].away;
+        let taken = take_row(&mut self.plan.threads[thread.index()].steps, last);
+        if self.looks_again(thread) {
+            self.plan.unexplained = self.plan.unexplained.saturating_sub(taken);
+        }
+        self.threads[thread.index()].saw_end = true;
     }
 
     /// The busy-wait that was over at this moment was at the path that was found then.

@@ -19,14 +19,12 @@
 //! may be what it looked for (`waitpid` with `WNOHANG`, a flag that a worker sets last).
 
 use longpole_event::{ProcessId, ThreadId, Time};
-use longpole_trace::{Program, Thread};
+use longpole_trace::{LOOK, Program, Thread};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::plan::{ExecutionPlan, NodeId, PlanStep};
 use super::watcher::Watcher;
 
-/// The part of the shorter of two sleeps below which work between them is a look.
-pub(super) const LOOK: f64 = 0.1;
 /// The part of the run that a thread works, beside its looks, from which on its polls are for work.
 const WORKS: f64 = 0.01;
 
@@ -84,6 +82,25 @@ pub(super) fn polled_by_processes(program: &Program) -> u64 {
         last.insert(parent, (end, length, before.is_some()));
     }
     polled
+}
+
+/// Takes away the sleeps of the row that ends these steps, before a last sleep that was so long, nanoseconds: the thread waits in them
+/// for an end that is known. How long they were.
+pub(super) fn take_row(steps: &mut [PlanStep], last: u64) -> u64 {
+    let (mut next, mut work, mut taken) = (last, 0, 0);
+    for step in steps.iter_mut().rev() {
+        match *step {
+            PlanStep::Work { time, .. } | PlanStep::Spin { time, .. } | PlanStep::Busy(time) => work += time,
+            PlanStep::Displaced { .. } => {}
+            PlanStep::Sleep { time, .. } if (work as f64) < LOOK * next.min(time.nanoseconds()) as f64 => {
+                (next, work) = (time.nanoseconds(), 0);
+                taken += next;
+                *step = PlanStep::Busy(0);
+            }
+            _ => break,
+        }
+    }
+    taken
 }
 
 fn polled_by(
@@ -204,6 +221,19 @@ mod tests {
     fn sleeps_with_hardly_any_work_between_them_are_polls() {
         let steps = [work(300), sleep(100), work(2), sleep(100), work(2), sleep(100), work(300)];
         assert_eq!(polls(&steps), 300);
+    }
+
+    #[test]
+    fn the_sleeps_of_a_row_are_taken_up_to_what_is_none_of_it() {
+        let mut steps = [sleep(100), work(50), sleep(80), work(2), sleep(100), work(2)];
+        assert_eq!(take_row(&mut steps, 60), 180);
+        assert_eq!(
+            steps,
+            [sleep(100), work(50), PlanStep::Busy(0), work(2), PlanStep::Busy(0), work(2)]
+        );
+        // It creates what it waits for after a sleep of its own.
+        let mut steps = [sleep(100), PlanStep::Release(NodeId(1)), sleep(100), work(2)];
+        assert_eq!(take_row(&mut steps, 100), 100);
     }
 
     #[test]

@@ -6,12 +6,15 @@
 //!
 //!   A  ================ end        a join that came before the end: its thread depends on it from where it goes on
 //!   B  ==== join ........ ====
+//!
+//!   A  ============== end          an end that the thread sees after a sleep: it depends on it from where it wakes
+//!   B  .. sleep .. sleep ... join
 //! ```
 
 use longpole_event::{ProcessId, ThreadId, Time};
 use rustc_hash::FxHashMap;
 
-use super::Transitions;
+use super::{LiveThread, Transitions};
 use crate::observer::{Observer, ReplayAnomaly};
 use crate::state::State;
 use crate::timeline::{Acquisition, DependenceKind, ItemKind, TokenId};
@@ -80,6 +83,18 @@ impl Transitions<'_> {
             let (source, kind) = (self.global(joiner), DependenceKind::Stop);
             self.emit(thread, time, ItemKind::Depend { source, source_time, kind }, observer);
         }
+    }
+
+    /// The thread wakes for the time of this number, from a sleep: another one may have ended meanwhile, which it sees now.
+    pub(super) fn find_end(&self, thread: ThreadId, time: Time, wake: u64, observer: &mut impl Observer) {
+        let seen = &self.sources.known[thread.index()].seen_ends;
+        let Ok(position) = seen.binary_search_by_key(&wake, |seen| seen.wake) else { return };
+        let ended = seen[position].ended;
+        let LiveThread { state: State::Absent, since: source_time, .. } = self.threads[ended.index()] else {
+            return;
+        };
+        let (source, kind) = (self.global(ended), DependenceKind::Join);
+        self.emit(thread, time, ItemKind::Depend { source, source_time, kind }, observer);
     }
 
     /// The thread runs: what it waited for has ended.

@@ -102,6 +102,7 @@ impl Transitions<'_> {
             (None, Waker::Interrupt | Waker::HardInterrupt | Waker::SoftInterrupt(_)) => {
                 observer.count(ReplayAnomaly::InterruptWake);
                 self.find_stop(thread, time, wake, observer);
+                self.find_end(thread, time, wake, observer);
             }
             (None, Waker::Outside(_)) => observer.count(ReplayAnomaly::OutsideWake),
             (None, _) => self.woken_unseen(thread, time, observer),
