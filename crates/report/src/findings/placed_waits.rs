@@ -3,10 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use longpole_event::ThreadId;
+use longpole_event::{ProcessId, ThreadId};
 use longpole_metrics::{Measures, Node, PathWaitKind};
 use longpole_trace::{Cause, ProcedureId};
 
+use super::finding::rank_name;
 use super::sentence::{Sentence, sentence};
 use crate::input::ReportTables;
 
@@ -33,18 +34,30 @@ impl PlacedWait {
         self.of_workers >= WORKS * self.time as f64
     }
 
-    /// The procedure's name, or that it is not known.
+    /// The procedure's name, or that it is not known. Of a place of which only the address is known, the process says more.
     pub(crate) fn place(&self, input: &ReportTables<'_>) -> Sentence {
-        match self.place {
-            Some(id) => Sentence::name(input, Node::Procedure(id)),
-            None => "an unknown place".into(),
+        let Some(id) = self.place else { return "an unknown place".into() };
+        if input.paths.procedure_named_by(id).is_address()
+            && let Some(process) = only_process(input, id)
+        {
+            return sentence!["process ", rank_name(input, process)];
         }
+        Sentence::name(input, Node::Procedure(id))
     }
 
     /// The wait as what is waited for, and where.
     pub(crate) fn text(&self, input: &ReportTables<'_>) -> Sentence {
         sentence![waiting_for(self.cause), " in ", self.place(input)]
     }
+}
+
+/// The process of several in which alone this procedure was seen.
+fn only_process(input: &ReportTables<'_>, id: ProcedureId) -> Option<ProcessId> {
+    let is_there = |path| input.paths.innermost(path).is_some_and(|place| place.procedure == id);
+    let charges = input.analysis.charges.iter().filter(|charge| is_there(charge.path));
+    let mut processes = charges.map(|charge| input.program.threads[charge.thread.index()].process);
+    let first = processes.next().filter(|_| input.program.processes.len() > 1)?;
+    processes.all(|process| process == first).then_some(first)
 }
 
 /// Waits by cause (`None`: for a processor) and procedure: their time, and that of who works ([`PlacedWait::of_workers`]).

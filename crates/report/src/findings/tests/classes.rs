@@ -104,6 +104,22 @@ fn a_start_that_sleeps_for_most_of_the_run_is_told_before_the_work() {
 }
 
 #[test]
+fn a_wait_of_a_program_without_names_is_told_by_its_process() {
+    let sleep = "z".repeat(30);
+    let said = |others: &str| {
+        let drawing = format!("cpus 2\nS = drawn+0x40\nM = main\nnap/first S{sleep}S\n{others}");
+        said(&DrawnRun::of(&drawing)).headline
+    };
+    let headline = said("app/second MMM");
+    assert!(headline.ends_with("sleeping in process `nap` (300 ms)."), "{headline}");
+    // A program of one process, and what several do.
+    for others in ["nap/second MM", "app/second SSS"] {
+        let headline = said(others);
+        assert!(headline.ends_with("sleeping in `drawn+0x40` (300 ms)."), "{headline}");
+    }
+}
+
+#[test]
 fn an_idle_server_is_told_by_its_workers_and_not_by_the_thread_that_looks_after_them() {
     let (idle, busy) = ("o".repeat(300), "H".repeat(450));
     // What the master takes to start is below half a percent of all work, or above that.
