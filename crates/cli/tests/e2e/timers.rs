@@ -25,10 +25,11 @@ struct Gains {
 }
 
 impl Gains {
-    fn of(session: &Session, (source, flags): (&str, &[&str]), procedure: &str) -> Gains {
+    /// With the procedure's work so many times as long.
+    fn of(session: &Session, (source, flags): (&str, &[&str]), (procedure, factor): (&str, f64)) -> Gains {
         let program = session.build(source, flags).unwrap();
         let recording = session.record_with(&["--quiet", "--collector", "bpf"], &program);
-        let answer = recording.what_if(&[&format!("procedure:{procedure}=0")]);
+        let answer = recording.what_if(&[&format!("procedure:{procedure}={factor}")]);
         let row = answer.rows().find(|row| row["section"] == "change").expect("the change has a row");
         let of = |key: &str| row.get(key).and_then(serde_json::Value::as_f64);
         let predicted = of("elapsed_gain_percent").unwrap();
@@ -39,8 +40,8 @@ impl Gains {
             run.elapsed.as_secs_f64()
         };
         let with = seconds(&program);
-        let scaled = format!("-DSCALED=\"{procedure}\"");
-        let without = seconds(&session.build(source, &[flags, &[&scaled, "-DFACTOR=0"]].concat()).unwrap());
+        let (scaled, factor) = (format!("-DSCALED=\"{procedure}\""), format!("-DFACTOR={factor}"));
+        let without = seconds(&session.build(source, &[flags, &[&scaled, &factor]].concat()).unwrap());
         let least = of("gain_low_percent").unwrap_or(predicted - error);
         let most = of("gain_high_percent").unwrap_or(predicted + error);
         Gains { predicted, error, least, most, truth: 100.0 * (1.0 - without / with), recording }
@@ -63,8 +64,13 @@ impl Gains {
 /// The first run whose true gain is in the predicted range.
 #[track_caller]
 fn held(session: &Session, program: (&str, &[&str]), procedure: &str) -> Gains {
+    held_at(session, program, (procedure, 0.0))
+}
+
+#[track_caller]
+fn held_at(session: &Session, program: (&str, &[&str]), change: (&str, f64)) -> Gains {
     let mut told = Vec::new();
-    let found = (0..ATTEMPTS).map(|_| Gains::of(session, program, procedure)).find(|gains| {
+    let found = (0..ATTEMPTS).map(|_| Gains::of(session, program, change)).find(|gains| {
         told.push(gains.text());
         gains.holds()
     });
@@ -116,6 +122,16 @@ fn a_watcher_that_is_joined_sleeps_as_often_as_others_compute() {
         // The sleeps hold up next to nothing: what is computed meanwhile has to be computed.
         assert!(changes[0]["text"] == "compute", "{flags:?} {changes:?}");
     }
+}
+
+/// The watcher sleeps twice, and once where it is told to end in its first sleep.
+#[test]
+fn a_watcher_that_seldom_looks_ends_at_its_next_look() {
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let seldom = ("joined_watcher.c", &["-pthread", "-DPERIOD_MS=220"][..]);
+    let gains = held_at(&session, seldom, ("compute", 0.5));
+    assert!(gains.truth > 40.0, "{}", gains.text());
 }
 
 #[test]

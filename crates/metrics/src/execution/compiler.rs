@@ -398,13 +398,14 @@ impl Sweep for Compiler<'_> {
         self.time_limits.enable(source, kind, node);
         let step = self.plan.threads[thread.index()].steps.len();
         self.ends.wait(thread, source, step);
+        let slept = self.threads[thread.index()].away;
         let sees_end = kind == DependenceKind::Join && self.sleeps(thread);
         if sees_end {
-            self.take_polls(thread);
+            self.take_polls(thread, slept);
         }
         self.wait(thread, (node, 1), object);
         if kind == DependenceKind::Stop {
-            self.ends.stop(thread, step);
+            self.ends.stop(thread, step, (slept, time));
         }
         if sees_end || kind == DependenceKind::Stop {
             self.threads[thread.index()].away = time.since(source_time);

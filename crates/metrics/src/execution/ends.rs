@@ -14,14 +14,14 @@
 //!   ticker         . sleep . sleep . sleep ....... end     how often it slept follows from when it was told to end
 //! ```
 //! A thread that was told to end, and looks for that after each sleep, lets go of the run in the same way; the join waits for its
-//! last steps, which begin where it was told. Not one that also works, as a worker that sleeps until the others are done: its work has to
+//! last steps, which begin where it looks for the first time after it was told. Not one that also works, as a worker that sleeps until the others are done: its work has to
 //! be done.
 
-use longpole_event::ThreadId;
+use longpole_event::{ThreadId, Time};
 use longpole_graph::Arc;
 use longpole_trace::Program;
 
-use super::plan::{ExecutionPlan, PlanStep, ThreadPlan};
+use super::plan::{ExecutionPlan, PlanStep, SleepTime, ThreadPlan};
 
 /// CPU time that ending takes at most, nanoseconds.
 const ENDING: u64 = 1_000_000;
@@ -48,8 +48,8 @@ struct EndingThread {
     waited_later: bool,
     /// The step in which it waits for its process to end, and its CPU time then.
     last_wait: Option<(usize, u64)>,
-    /// The step in which it waits to be told to end.
-    stop: Option<usize>,
+    /// The step in which it waits to be told to end, and the looks after which it sees that.
+    stop: Option<(usize, Option<PlanStep>)>,
 }
 
 impl EndingThread {
@@ -103,9 +103,11 @@ impl ThreadEnds {
         }
     }
 
-    /// Step `step` of the thread is the wait until another one tells it to end.
-    pub fn stop(&mut self, thread: ThreadId, step: usize) {
-        self.0[thread.index()].stop = Some(step);
+    /// Step `step` of the thread is the wait until another one tells it to end, in a sleep that was so long up to this moment.
+    pub fn stop(&mut self, thread: ThreadId, step: usize, (slept, moment): (u64, Time)) {
+        let moment = moment.nanoseconds();
+        let look = SleepTime::new(slept).map(|period| PlanStep::Look { period, moment });
+        self.0[thread.index()].stop = Some((step, look));
     }
 
     /// Whether another thread has told this one to end.
@@ -167,8 +169,12 @@ impl ThreadEnds {
             plan.threads[index].is_killed = true;
             let machine = plan.threads[index].machine;
             let killed = ending.last_wait.filter(|&(_, used)| ending.used - used <= ENDING);
-            let Some(step) = stop.or(killed.map(|(step, _)| step)) else { continue };
-            let steps: Vec<PlanStep> = plan.threads[index].steps.split_off(step);
+            let Some((step, look)) = stop.or(killed.map(|(step, _)| (step, None))) else { continue };
+            let mut steps: Vec<PlanStep> = plan.threads[index].steps.split_off(step);
+            // It looks as often as it did, whenever it is told.
+            if let (Some(look), Some(rest @ PlanStep::Away { .. })) = (look, steps.get_mut(1)) {
+                *rest = look;
+            }
             plan.threads.push(ThreadPlan { steps, machine, is_killed: true });
         }
     }

@@ -30,6 +30,8 @@ pub(crate) enum PlanStep {
     Sleep { time: SleepTime, moment: u64 },
     /// Off the processors until this moment of the run, nanoseconds; not at all where it has passed.
     Until { moment: u64 },
+    /// Off the processors until the next look: looks come every `period`, one of them at this moment of the run, nanoseconds.
+    Look { period: SleepTime, moment: u64 },
     /// Ready for so long though this program's threads did not have all processors: others had them, or the thread was on its way to
     /// one. It has its part in what becomes of the work at `place`; at [`NO_PLACE`] it is the latency after a wait. No part of the recorded
     /// order.
@@ -59,6 +61,13 @@ impl SleepTime {
     pub fn nanoseconds(self) -> u64 {
         self.0.into()
     }
+}
+
+/// The first look that is not before `now`, of those every `period` of which one is at `moment`; nanoseconds of the run.
+pub(crate) fn next_look(now: f64, period: SleepTime, moment: u64) -> f64 {
+    let period = (period.nanoseconds() as f64).max(1.0);
+    let later = ((now - moment as f64) / period).ceil();
+    moment as f64 + later * period
 }
 
 /// An object in two bytes less than an id: 0 is none.

@@ -83,10 +83,9 @@ impl Compiler<'_> {
         matches!(self.threads[thread.index()].state, State::Blocked(cause) if cause.is_of_clock())
     }
 
-    /// The thread sees in its present sleep that another one has ended, which it looked for after those before.
-    pub(super) fn take_polls(&mut self, thread: ThreadId) {
-        let last = self.threads[thread.index()].away;
-        let taken = take_row(&mut self.plan.threads[thread.index()].steps, last);
+    /// The thread sees after its present sleep, which was so long, that another one has ended, as it looked for after those before.
+    pub(super) fn take_polls(&mut self, thread: ThreadId, slept: u64) {
+        let taken = take_row(&mut self.plan.threads[thread.index()].steps, slept);
         if self.looks_again(thread) {
             self.plan.unexplained = self.plan.unexplained.saturating_sub(taken);
         }

@@ -146,7 +146,7 @@ fn polled_by(
                 (last, work, is_counted) = (0, 0, false);
                 last_poll.after += time;
             }
-            PlanStep::Until { .. } => (last, work, is_counted) = (0, 0, false),
+            PlanStep::Until { .. } | PlanStep::Look { .. } => (last, work, is_counted) = (0, 0, false),
             _ => {}
         }
     }

@@ -4,7 +4,7 @@
 //!   main        work work work work work  join ...........
 //!   heartbeat   . sleep ....... sleep .............. end     told to by a flag? or had it so many sleeps to do?
 //! ```
-//! If it had, the run lasts as long as its sleeps, however long the others work; if it was told to, its sleeps follow from when it was told.
+//! If it had, the run lasts as long as its sleeps, however long the others work; if it was told to, it looks for that as often as it did.
 //! The recording does not say which. So there are two plans, and what a change gains lies between both.
 
 use std::cmp::Reverse;
@@ -96,9 +96,15 @@ impl PlannedStop {
         let last = of_thread.steps.split_off(step);
         of_thread.is_killed = true;
         let machine = of_thread.machine;
-        let left = self.stop.woken.since(self.stop.told);
+        let slept = match of_thread.steps.last() {
+            // As often as it sleeps, so often it looks.
+            Some(&PlanStep::Sleep { time, moment }) => PlanStep::Look { period: time, moment },
+            _ => {
+                let time = self.stop.woken.since(self.stop.told);
+                PlanStep::Away { time, io: false, request: None }
+            }
+        };
         let told = PlanStep::Wait { node, releases: 1, object: None, spins: false };
-        let slept = PlanStep::Away { time: left, io: false, request: None };
         let steps = [told, slept].into_iter().chain(last).collect();
         plan.threads.push(ThreadPlan { steps, machine, is_killed: true });
         true

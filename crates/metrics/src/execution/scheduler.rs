@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 use longpole_trace::ObjectId;
 
 use super::node_releases::NodeReleases;
-use super::plan::{ExecutedSpinEnds, ExecutionPlan, Factors, NodeId, PlanStep};
+use super::plan::{ExecutedSpinEnds, ExecutionPlan, Factors, NodeId, PlanStep, next_look};
 use super::queues::{ExecutedQueues, PlannedItem};
 
 /// A moment that comes for a thread.
@@ -198,6 +198,11 @@ impl<F: Fn(ObjectId) -> bool> Scheduler<'_, F> {
                 PlanStep::Until { moment } if moment as f64 <= self.now => continue,
                 PlanStep::Until { moment } => {
                     self.away.push(Reverse(SchedulerEvent { at: moment as f64, thread }));
+                    return;
+                }
+                PlanStep::Look { period, moment } => {
+                    let at = next_look(self.now, period, moment);
+                    self.away.push(Reverse(SchedulerEvent { at, thread }));
                     return;
                 }
                 PlanStep::Release(node) => {

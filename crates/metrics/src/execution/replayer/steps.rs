@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use longpole_trace::ObjectId;
 
 use super::{PlanReplayer, ReplayStatus, scaled};
-use crate::execution::plan::{ExecutedSpinEnds, NO_PLACE, NodeId, PlanStep};
+use crate::execution::plan::{ExecutedSpinEnds, NO_PLACE, NodeId, PlanStep, next_look};
 
 impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
     /// Does the thread's steps up to one that takes time, or makes it wait.
@@ -63,6 +63,11 @@ impl<F: Fn(ObjectId) -> bool> PlanReplayer<'_, F> {
             PlanStep::Until { moment } => {
                 self.threads[thread as usize].owes_latency = true;
                 self.goes_away(thread, moment.saturating_sub(self.now))
+            }
+            PlanStep::Look { period, moment } => {
+                self.threads[thread as usize].owes_latency = true;
+                let at = next_look(self.now as f64, period, moment) as u64;
+                self.goes_away(thread, at.saturating_sub(self.now))
             }
             PlanStep::Displaced { place: NO_PLACE, time } => self.pays_latency(thread, time),
             PlanStep::Displaced { place, time } => {
