@@ -41,14 +41,14 @@ fn assert_no_panic(run: &Run) {
 
 #[test]
 fn the_exit_status_of_the_program_is_passed_on() {
-    let session = Session::alone();
+    let session = Session::beside_others();
     let recording = or_skip!(record_shell(&session, "exit 42"));
     assert_eq!(recording.run.status.code(), Some(42), "{}", recording.run.stderr);
 }
 
 #[test]
 fn processes_that_outlive_the_first_one_are_told() {
-    let session = Session::alone();
+    let session = Session::beside_others();
     let told = |script: &str| {
         let recording = record_shell(&session, script)?;
         Ok::<_, String>(recording.report("summary", "procedure").value["evidence"]["notes"].to_string())
@@ -62,14 +62,14 @@ fn processes_that_outlive_the_first_one_are_told() {
 
 #[test]
 fn a_program_killed_by_a_signal_gives_128_and_the_signal() {
-    let session = Session::alone();
+    let session = Session::beside_others();
     let recording = or_skip!(record_shell(&session, "kill -TERM $$"));
     assert_eq!(recording.run.status.code(), Some(128 + 15), "{}", recording.run.stderr);
 }
 
 #[test]
 fn a_missing_program_gives_127_and_is_named() {
-    let session = Session::alone();
+    let session = Session::beside_others();
     for name in ["/no/such/program", "no-such-program"] {
         let run = or_skip!(record_only(&session, &[name]));
         assert_eq!(run.status.code(), Some(127), "{}", run.stderr);
@@ -80,7 +80,7 @@ fn a_missing_program_gives_127_and_is_named() {
 
 #[test]
 fn a_file_that_cannot_be_executed_gives_126_and_is_named() {
-    let session = Session::alone();
+    let session = Session::beside_others();
     fs::write(session.path().join("plain"), "text").unwrap();
     fs::create_dir(session.path().join("folder")).unwrap();
     for name in ["./plain", "./folder"] {
@@ -195,7 +195,7 @@ impl Drop for SmallDisk {
 
 #[test]
 fn a_full_disk_ends_the_recording_and_not_the_program() {
-    let session = Session::alone();
+    let session = Session::beside_others();
     let program = or_skip!(session.build("ping_pong.c", &[]));
     let disk = or_skip!(SmallDisk::mount(&session, "192k"));
     let path = disk.0.join("x.longpole");
@@ -212,7 +212,7 @@ fn a_full_disk_ends_the_recording_and_not_the_program() {
 
 #[test]
 fn a_user_without_permission_is_told_why_and_what_helps() {
-    let session = Session::alone();
+    let session = Session::beside_others();
     if !is_root() {
         return crate::support::skipped("giving up root needs root");
     }
@@ -263,7 +263,7 @@ fn report(session: &Session, path: &Path) -> Run {
 
 #[test]
 fn a_truncated_recording_opens_up_to_its_end_and_says_so() {
-    let session = Session::alone();
+    let session = Session::beside_others();
     let recording = or_skip!(sample(&session));
     let log = "machine-0/events.log";
     let whole = fs::read(recording.path.join(log)).unwrap();
@@ -283,7 +283,7 @@ fn a_truncated_recording_opens_up_to_its_end_and_says_so() {
 
 #[test]
 fn damage_at_any_byte_is_counted_or_named_and_never_a_panic() {
-    let session = Session::alone();
+    let session = Session::beside_others();
     let recording = or_skip!(sample(&session));
     let copy = session.path().join("damaged.longpole");
     for log in ["machine-0/events.log", "machine-0/symbols.log", "recording.json"] {
@@ -307,7 +307,7 @@ fn damage_at_any_byte_is_counted_or_named_and_never_a_panic() {
 
 #[test]
 fn a_recording_of_a_newer_version_is_refused_with_both_versions() {
-    let session = Session::alone();
+    let session = Session::beside_others();
     let recording = or_skip!(sample(&session));
     let file = recording.path.join("recording.json");
     let written = format!("\"format_version\": {}", longpole_recording::FORMAT_VERSION);
@@ -320,7 +320,7 @@ fn a_recording_of_a_newer_version_is_refused_with_both_versions() {
 
 #[test]
 fn what_is_no_recording_is_named_as_such() {
-    let session = Session::alone();
+    let session = Session::beside_others();
     let file = session.path().join("notes.txt");
     fs::write(&file, "not a recording").unwrap();
     for path in [file, session.path().join("nowhere"), session.path().to_owned()] {
@@ -335,7 +335,7 @@ fn what_is_no_recording_is_named_as_such() {
 
 #[test]
 fn perf_data_without_the_needed_events_names_the_missing_one() {
-    let session = Session::alone();
+    let session = Session::beside_others();
     let perf = or_skip!(find("perf"));
     let mut command = Command::new(perf);
     let data = session.path().join("perf.data");
@@ -356,7 +356,7 @@ fn perf_data_without_the_needed_events_names_the_missing_one() {
 
 #[test]
 fn a_program_that_ends_at_once_gets_an_answer_that_says_why_it_is_short() {
-    let session = Session::alone();
+    let session = Session::beside_others();
     let recording = or_skip!(record_shell(&session, "exit 0"));
     let run = report(&session, &recording.path);
     assert!(run.status.success(), "{}", run.stderr);

@@ -13,7 +13,7 @@ const CLOSE: f64 = 4.0;
 
 #[test]
 fn work_beside_a_lock_gains_no_more_than_the_lock_lets_it() {
-    let session = Session::alone();
+    let session = Session::start();
     let seconds = |flags: &[&str]| session.least_seconds(&session.build(SOURCE, flags).unwrap(), &[]);
     let without = seconds(&[&[r#"-DSCALED="pack""#, "-DFACTOR=0"], &FLAGS[..]].concat());
     let truth = 100.0 * (1.0 - without / seconds(&FLAGS));
@@ -35,7 +35,7 @@ fn work_beside_a_lock_gains_no_more_than_the_lock_lets_it() {
 #[test]
 fn waits_for_a_lock_that_is_seldom_held_are_in_the_ranges() {
     const SELDOM: &str = "seldom_lock.c";
-    let session = Session::alone();
+    let session = Session::start();
     let seconds = |flags: &[&str]| session.least_seconds(&session.build(SELDOM, flags).unwrap(), &[]);
     let all = seconds(&["-pthread"]);
     let truth = |procedure: &str| {
@@ -78,7 +78,7 @@ fn who_lets_a_lock_go_by_its_last_call_is_told() {
 fn work_beside_a_stage_of_a_pipeline_gains_no_more_than_that_lets_it() {
     const STAGES: &str = "pipeline_stages.cpp";
     const LIBRARY: [&str; 1] = ["-ltbb"];
-    let session = Session::alone();
+    let session = Session::start();
     let scaled = [&[r#"-DSCALED="change_block""#, "-DFACTOR=0"], &LIBRARY[..]].concat();
     // Each flag set is built at the same path.
     let without = session.path().join("without");

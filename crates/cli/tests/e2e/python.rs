@@ -157,7 +157,7 @@ fn assert_gain_without(
 /// Since Python 3.11 `time.sleep` tells the kernel until when, which follows from when it is called.
 #[test]
 fn a_sleep_of_python_begins_when_the_work_before_it_is_done() {
-    let session = Session::alone();
+    let session = Session::start();
     let recording = or_skip!(assert_gain_without(&session, "python_naps.py", ("digest", 25.0), 6.0));
     recording.waits().assert_seconds("settle sleeps", 0.4, 1.0, |wait| {
         wait.cause == Cause::Sleep && wait.is_in("settle python_naps.py")
@@ -167,13 +167,13 @@ fn a_sleep_of_python_begins_when_the_work_before_it_is_done() {
 /// A thread asks for the interpreter's lock anew every few milliseconds; these are no times of the program.
 #[test]
 fn waits_for_the_interpreter_follow_from_who_has_it() {
-    let session = Session::alone();
+    let session = Session::start();
     or_skip!(assert_gain_without(&session, "python_parse.py", ("parse", 50.0), 8.0));
 }
 
 /// The return address of vfork is in a register while the kernel creates the process.
 #[test]
 fn processes_that_a_function_creates_belong_to_it() {
-    let session = Session::alone();
+    let session = Session::start();
     or_skip!(assert_gain_without(&session, "python_children.py", ("convert", 40.0), 8.0));
 }

@@ -43,7 +43,7 @@ fn calls_of_a_lock_cost_what_the_program_without_them_saves() {
 /// Records a program that tells of its calls, and asks who calls `nap` in it.
 #[test]
 fn calls_are_counted_where_threads_tell_of_them() {
-    let session = Session::alone();
+    let session = Session::start();
     let program = or_skip!(session.build("call_counts.c", &["-finstrument-functions"]));
     let path = session.path().join("x.longpole");
     let mut record = longpole();
@@ -70,7 +70,7 @@ fn calls_are_counted_where_threads_tell_of_them() {
 /// The same program with a lock that lets writers go first is the truth.
 #[test]
 fn a_writer_that_readers_pass_is_to_go_first() {
-    let session = Session::alone();
+    let session = Session::start();
     or_skip!(Collector::Bpf.permitted());
     let program = or_skip!(session.build("starved_writer.c", &["-pthread"]));
     let first = session.least_seconds(&program, &["writer"]);
@@ -96,7 +96,7 @@ fn a_writer_that_readers_pass_is_to_go_first() {
 /// Here the readers wait, for a writer that keeps the lock for long.
 #[test]
 fn readers_of_a_lock_are_no_starved_writers() {
-    let session = Session::alone();
+    let session = Session::start();
     or_skip!(Collector::Bpf.permitted());
     let program = or_skip!(session.build("rwlock.c", &["-pthread"]));
     let recording = session.record_with(&["--quiet", "--collector", "bpf"], &program);

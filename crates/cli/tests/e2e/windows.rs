@@ -183,7 +183,7 @@ fn on_small_disk(session: &Session, size: &str, script: &str) -> Result<Run, Str
 #[test]
 #[ignore = "it takes ten seconds: cargo xtask test --slow"]
 fn a_full_disk_is_what_the_answer_begins_with() {
-    let session = Session::alone();
+    let session = Session::beside_others();
     or_skip!(Collector::Bpf.permitted());
     let program = or_skip!(session.build("ping_pong.c", &[]));
     let program = program.display();
@@ -202,7 +202,7 @@ fn a_full_disk_is_what_the_answer_begins_with() {
 
 #[test]
 fn a_disk_without_room_for_any_event_is_named() {
-    let session = Session::alone();
+    let session = Session::beside_others();
     or_skip!(Collector::Bpf.permitted());
     let program = or_skip!(session.build("ping_pong.c", &[]));
     let program = program.display();
@@ -218,7 +218,7 @@ fn a_disk_without_room_for_any_event_is_named() {
 
 #[test]
 fn an_export_that_fails_leaves_no_torn_file() {
-    let session = Session::alone();
+    let session = Session::beside_others();
     let recording = or_skip!(
         session.build("lock_hog.c", &[]).and_then(|program| { session.record(Collector::Bpf, &[&program]) })
     );

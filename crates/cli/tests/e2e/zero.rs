@@ -70,7 +70,7 @@ fn a_version_that_ends_otherwise_is_refused() {
 #[test]
 #[ignore = "it takes ten seconds: cargo xtask test --slow"]
 fn a_rebuilt_program_gains_what_was_predicted() {
-    let session = Session::alone();
+    let session = Session::start();
     let program = or_skip!(session.build("serial_then_parallel.c", &[]));
     let recording = or_skip!(session.record_as("recording", &program));
     let without = |name: &str| {
@@ -103,7 +103,7 @@ fn a_rebuilt_program_gains_what_was_predicted() {
 
 #[test]
 fn measured_gains_stand_beside_the_rankings() {
-    let session = Session::alone();
+    let session = Session::start();
     let program = or_skip!(session.build("judged_join.c", &[]));
     let path = session.path().join("join.longpole");
     let recorded =
@@ -141,7 +141,7 @@ fn measured_gains_stand_beside_the_rankings() {
 
 /// What `zero` says of these experiments with `fixed_work`; nothing where the kernel lets no program be sampled.
 fn experiments_on_fixed_work(experiments: &[&str]) -> Result<Option<Answer>, String> {
-    let session = Session::alone();
+    let session = Session::start();
     let program = session.build("fixed_work.c", &[])?;
     let recording = session.record_as("recording", &program)?;
     let mut command = longpole();
@@ -229,7 +229,7 @@ fn a_virtual_speed_up_gains_on_the_path_and_nothing_beside_it() {
 
 #[test]
 fn what_cannot_be_slowed_down_is_refused() {
-    let session = Session::alone();
+    let session = Session::start();
     let program = or_skip!(session.build("fixed_work.c", &[]));
     let recording = or_skip!(session.record_as("recording", &program));
     let zero = |options: &[&str], program: &[&str]| {
@@ -251,7 +251,7 @@ fn what_cannot_be_slowed_down_is_refused() {
 
 #[test]
 fn without_a_change_the_first_procedures_of_the_list_are_slowed_down() {
-    let session = Session::alone();
+    let session = Session::start();
     let program = or_skip!(session.build("fixed_work.c", &[]));
     let recording = or_skip!(session.record_as("recording", &program));
     let mut command = longpole();

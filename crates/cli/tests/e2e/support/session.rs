@@ -54,7 +54,7 @@ pub fn run(command: &mut Command) -> Run {
             child.wait().unwrap();
             break None;
         }
-        std::thread::sleep(Duration::from_millis(10));
+        std::thread::sleep(Duration::from_millis(2));
     };
     let elapsed = begin.elapsed();
     let text = |path: &Path| String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned();
