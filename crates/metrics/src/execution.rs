@@ -36,6 +36,7 @@ mod queues;
 mod replayer;
 mod scheduler;
 mod time_limits;
+mod told_turns;
 mod watcher;
 
 use longpole_event::ThreadId;

@@ -57,7 +57,12 @@ impl HandOffs {
 
     /// Whether the thread waited for another one to give back what only one can have, and that is no order.
     pub fn is_exclusion(&self, dependence: &Dependence) -> bool {
-        dependence.object.is_some_and(|object| has(&self.exclude, object))
+        dependence.object.is_some_and(|object| self.excludes(object))
+    }
+
+    /// Whether only one thread can have the object, in whatever order.
+    pub fn excludes(&self, object: ObjectId) -> bool {
+        has(&self.exclude, object)
     }
 
     /// Whether a thread that waits for this object asks for it anew every few milliseconds, so that the end of such a wait is none: CPython

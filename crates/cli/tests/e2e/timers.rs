@@ -134,6 +134,17 @@ fn a_watcher_that_seldom_looks_ends_at_its_next_look() {
     assert!(gains.truth > 40.0, "{}", gains.text());
 }
 
+/// There are as many reloads as the readers take time for; the recorded waits for them are no order of the program.
+#[test]
+fn a_lock_that_a_thread_takes_until_it_is_told_to_end_holds_no_shorter_run_up() {
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let reloaded = ("reloader.c", &["-pthread"][..]);
+    let gains = held(&session, reloaded, "serve");
+    assert!(gains.truth > 85.0, "{}", gains.text());
+    held_at(&session, reloaded, ("serve", 0.5));
+}
+
 #[test]
 fn time_limits_of_a_wait_pass_as_often_as_the_worker_computes_for() {
     let session = Session::start();

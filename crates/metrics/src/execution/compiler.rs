@@ -167,6 +167,7 @@ impl<'a> Compiler<'a> {
     pub fn into_plan(self, program: &Program) -> Option<ExecutionPlan> {
         let locks = self.foresight.locks.clone();
         let stops = self.stops.in_background(&self.ends);
+        let (turns, hand_offs) = (self.ends.turns(&self.plan), self.hand_offs);
         let mut plan = self.into_steps(program)?;
         plan.locks = locks;
         plan.execute_unchanged();
@@ -181,6 +182,7 @@ impl<'a> Compiler<'a> {
             }
         }
         plan.stopped = stopped(&stops, &plan).map(Box::new);
+        plan.unordered = plan.without_turns(&turns, |object| hand_offs.excludes(object)).map(Box::new);
         Some(plan)
     }
 

@@ -20,8 +20,9 @@
 use longpole_event::{ThreadId, Time};
 use longpole_graph::Arc;
 use longpole_trace::Program;
+use rustc_hash::FxHashSet;
 
-use super::plan::{ExecutionPlan, PlanStep, SleepTime, ThreadPlan};
+use super::plan::{ExecutionPlan, NodeId, PlanStep, SleepTime, ThreadPlan};
 
 /// CPU time that ending takes at most, nanoseconds.
 const ENDING: u64 = 1_000_000;
@@ -139,6 +140,14 @@ impl ThreadEnds {
     /// The first thread of the process stands for it.
     fn process(&self, thread: ThreadId) -> ThreadId {
         self.0[thread.index()].first.unwrap_or(thread)
+    }
+
+    /// What threads in the background release that are told to end.
+    pub fn turns(&self, plan: &ExecutionPlan) -> FxHashSet<NodeId> {
+        let is_told = |ending: &EndingThread| ending.stop.is_some() && ending.is_in_background();
+        let told = self.0.iter().zip(&plan.threads).filter(|(ending, _)| is_told(ending));
+        let steps = told.flat_map(|(_, thread)| &thread.steps);
+        steps.filter_map(|step| if let PlanStep::Release(node) = *step { Some(node) } else { None }).collect()
     }
 
     fn is_killed(&self, ending: &EndingThread) -> bool {

@@ -131,7 +131,8 @@ pub(crate) struct ExecutionPlan {
     pub spin_ends: ExecutedSpinEnds,
     /// The same where threads that may have been told to end were told to; none without such threads.
     pub stopped: Option<Box<ExecutionPlan>>,
-    /// Where this one keeps the recorded order of all locks: the one without the order of those that are seldom held.
+    /// Where this one keeps the recorded order of all locks: the one without the order of those that are seldom held. Else the one in which
+    /// nobody waits for locks that threads take until they are told to end; none without such locks.
     pub unordered: Option<Box<ExecutionPlan>>,
 }
 

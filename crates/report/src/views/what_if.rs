@@ -118,7 +118,7 @@ fn order_text(found: &WhatIf, replayed: Option<&Replay>) -> String {
             "A thread slept a few times, and another one began to wait for its end in the last of these sleeps: if it was told to end then, the run gains up to the most, and if it had so many sleeps to do, the least. "
         }
         Some(_) if found.keeps_order => {
-            "Locks that are seldom held change hands in the recorded order; the range holds the run in which nobody waits for them, too. "
+            "Locks that are seldom held, or that a thread takes until it is told to end, change hands in the recorded order; the range holds the run in which nobody waits for them, too. "
         }
         Some(_) => {
             "Threads poll by sleeping, or spin, for what was not seen: where it is the changed work, the run gains up to all of that, and where it is not, less. "
