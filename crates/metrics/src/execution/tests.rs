@@ -166,6 +166,22 @@ fn the_run_does_not_wait_for_sleeps_of_a_thread_that_is_told_to_stop() {
     assert!(plan_of(&made).stopped.is_none());
 }
 
+/// The first thread waits once for a lock of the second one, which then is told to end: in a shorter run it has not taken the lock yet.
+#[test]
+fn a_lock_of_a_thread_that_is_told_to_stop_may_not_be_taken_in_a_shorter_run() {
+    let first = format!("T1 {}{}{}{}B", "A".repeat(10), "1".repeat(40), "A".repeat(40), "j".repeat(9));
+    let second = format!("T2 C{}U{}C_", "z".repeat(48), "z".repeat(48));
+    let arcs = "T2@50 -> T1 unlock\nT1@90 -> T2@98 stop\nT2@99 -> T1 join";
+    let (plan, timelines) = drawn_plan(&format!("unit 500000\n1 = mutex m\n{first}\n{second}\n{arcs}"));
+    let unordered = plan.unordered.as_deref().expect("nobody waits for the lock");
+    // Until the lock is given back at 50, and until the first look, which is at 2.
+    let without = [&plan, unordered].map(|plan| lasting_without(plan, &timelines, "A").1);
+    assert_eq!(without, [26.0, 2.0]);
+    // A thread that nobody tells to end takes its locks in any run.
+    let untold = format!("unit 500000\n1 = mutex m\n{first}\n{second}\nT2@50 -> T1 unlock\nT2@99 -> T1 join");
+    assert!(drawn_plan(&untold).0.unordered.is_none());
+}
+
 #[test]
 fn the_run_waits_for_threads_that_outlive_the_first() {
     let works = "unit 500000\nT1 AAAABBBB____________\nT2 CzzzzzzzzzzzzzzzzCCC";
