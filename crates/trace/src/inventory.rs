@@ -234,7 +234,8 @@ impl Inventory {
         {
             let seen = thread.sleep_row.join(ended, end);
             // Of two that ended in one sleep the first will do: their joins say the rest.
-            let is_new = |seen: &SeenEnd| thread.known.seen_ends.last().is_none_or(|last| last.wake < seen.wake);
+            let is_new =
+                |seen: &SeenEnd| thread.known.seen_ends.last().is_none_or(|last| last.wake < seen.wake);
             let seen = seen.filter(is_new);
             thread.known.seen_ends.extend(seen);
         }

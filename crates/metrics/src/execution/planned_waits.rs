@@ -47,7 +47,9 @@ impl Compiler<'_> {
         let (asleep, moment) = (SleepTime::new(away), ended_at.nanoseconds());
         let step = match (planned.state, asleep) {
             // The rest of the sleep in which it was told to end, or another one ended, whenever that is.
-            _ if saw_end || self.ends.is_told(thread) => PlanStep::Away { time: away, io: false, request: None },
+            _ if saw_end || self.ends.is_told(thread) => {
+                PlanStep::Away { time: away, io: false, request: None }
+            }
             // Work before it that gets shorter makes the wait longer.
             (State::Blocked(Cause::Timer), _) => PlanStep::Until { moment },
             (

@@ -227,10 +227,7 @@ mod tests {
     fn the_sleeps_of_a_row_are_taken_up_to_what_is_none_of_it() {
         let mut steps = [sleep(100), work(50), sleep(80), work(2), sleep(100), work(2)];
         assert_eq!(take_row(&mut steps, 60), 180);
-        assert_eq!(
-            steps,
-            [sleep(100), work(50), PlanStep::Busy(0), work(2), PlanStep::Busy(0), work(2)]
-        );
+        assert_eq!(steps, [sleep(100), work(50), PlanStep::Busy(0), work(2), PlanStep::Busy(0), work(2)]);
         // It creates what it waits for after a sleep of its own.
         let mut steps = [sleep(100), PlanStep::Release(NodeId(1)), sleep(100), work(2)];
         assert_eq!(take_row(&mut steps, 100), 100);

@@ -138,7 +138,10 @@ impl TimeLimits {
                 PlanStep::Sleep { time, .. } if is_look(work + time.nanoseconds(), last) => {
                     work += time.nanoseconds();
                 }
-                PlanStep::Sleep { .. } | PlanStep::Away { .. } | PlanStep::Until { .. } | PlanStep::Look { .. } => {
+                PlanStep::Sleep { .. }
+                | PlanStep::Away { .. }
+                | PlanStep::Until { .. }
+                | PlanStep::Look { .. } => {
                     row.clear();
                 }
                 PlanStep::Release(node) if self.let_go.contains(&node) => row.clear(),

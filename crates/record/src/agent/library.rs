@@ -127,8 +127,10 @@ fn write_if_missing(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     // Programs may run as other users: everybody may read it.
     let permissions = fs::Permissions::from_mode(0o755);
-    let mut beside =
-        tempfile::Builder::new().prefix("longpole-agent-new-").permissions(permissions).tempfile_in(folder)?;
+    let mut beside = tempfile::Builder::new()
+        .prefix("longpole-agent-new-")
+        .permissions(permissions)
+        .tempfile_in(folder)?;
     beside.write_all(bytes)?;
     match beside.persist_noclobber(path) {
         Err(refusal) if refusal.error.kind() != io::ErrorKind::AlreadyExists => Err(refusal.error),

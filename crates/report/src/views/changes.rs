@@ -69,7 +69,8 @@ pub(super) fn add_changes(report: &mut Report, input: &ReportTables<'_>, list: &
     }
 }
 
-/// As many of the words as fit; at least the first, or as many of its parts as fit, or its first part, shortened.
+/// As many of the sentences as fit; at least the first, or as many of its parts as fit, or its first part: a name in it is shortened, and
+/// else it ends after a word.
 fn fitting(evidence: &[Sentence], width: usize) -> String {
     let mut text = String::new();
     for piece in evidence.iter().map(Sentence::text) {
@@ -84,7 +85,14 @@ fn fitting(evidence: &[Sentence], width: usize) -> String {
     {
         text.truncate(end);
     }
-    shorten(&text, width)
+    let is_sentence = text.chars().count() > width && !text.contains('`');
+    is_sentence.then(|| whole_words(&text, width)).flatten().unwrap_or_else(|| shorten(&text, width))
+}
+
+/// The first words of the text, and that there are more; `None` where not even one fits.
+fn whole_words(text: &str, width: usize) -> Option<String> {
+    let cut: String = text.chars().take(width.saturating_sub(1)).collect();
+    Some(format!("{} …", &cut[..cut.rfind(' ')?]))
 }
 
 /// Where the last of several parts begins; a comma within a name begins none.
@@ -156,6 +164,7 @@ mod tests {
             ["holds the lock", "a very long remark that does not fit", "alone"].map(Sentence::from);
         assert_eq!(fitting(&evidence, 30), "holds the lock; alone");
         assert_eq!(fitting(&["abcdefghij".into()], 7), "ab…ghij");
+        assert_eq!(fitting(&["threads use the same bytes".into()], 20), "threads use the …");
         assert_eq!(fitting(&["in `f(a, b)` 20 %, in `g(a, b)` 18 %".into()], 20), "in `f(a, b)` 20 %");
         assert_eq!(fitting(&[], 7), "");
     }

@@ -134,7 +134,7 @@ impl<'a> SharedLines<'a> {
             lines => count_of(lines, "cache line"),
         };
         let mut evidence =
-            vec![sentence![threads, how, lines, " at once in ", ShareInWords(part), " of the CPU time"]];
+            vec![sentence![threads, how, lines, ", at once in ", ShareInWords(part), " of the CPU time"]];
         if let (Some(_), Some(procedure)) = (&self.memory.variable, &self.memory.procedure) {
             evidence.push(sentence!["in ", Sentence::code(procedure)]);
         }
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(shared.memory, SharedMemory::of(&second));
         shared.add(&second);
         let evidence: Vec<String> = shared.evidence(true, 51.0).iter().map(Sentence::text).collect();
-        let said = "2 threads use different bytes of 2 cache lines at once in 51 % of the CPU time";
+        let said = "2 threads use different bytes of 2 cache lines, at once in 51 % of the CPU time";
         assert_eq!(evidence, [said, "in `count`"]);
         assert_eq!(shared.memory.name().text(), "`counters`");
         let unnamed = SharedMemory::of(&line(None, users));
