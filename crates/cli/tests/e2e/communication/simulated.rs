@@ -45,13 +45,14 @@ fn waits_for(recording: &Recording, object: &str) -> (u64, u64) {
     (count, microseconds(seconds))
 }
 
-/// Requests for main's stack by main, and by each other node.
+/// Requests for main's stack by main, and by each other node. Where the arguments begin a page they are none of its stack, but unknown data.
 fn stack_requests(recording: &Recording, nodes: u64) -> [u64; 2] {
     let answer = recording.report_with("waits", "procedure", &["--all"]);
     let of = |procedure: &str| -> u64 {
         let is_stack = |row: &&Map<String, Value>| {
-            let object = row.get("object").and_then(Value::as_str);
-            row["procedure"] == procedure && object.is_some_and(|name| name.contains("of stack of thread 0"))
+            let object = row.get("object").and_then(Value::as_str).unwrap_or_default();
+            let is_it = ["of stack of thread 0", "of unknown data"].iter().any(|name| object.contains(name));
+            row["procedure"] == procedure && is_it
         };
         answer.rows().filter(is_stack).map(|row| row["count"].as_u64().unwrap()).sum()
     };
