@@ -14,8 +14,8 @@
 //!   ticker         . sleep . sleep . sleep ....... end     how often it slept follows from when it was told to end
 //! ```
 //! A thread that was told to end, and looks for that after each sleep, lets go of the run in the same way; the join waits for its
-//! last steps, which begin where it looks for the first time after it was told. Not one that also works, as a worker that sleeps until the others are done: its work has to
-//! be done.
+//! last steps, which begin where it looks for the first time after it was told. Not one that also works, as a worker that sleeps until
+//! the others are done: its work has to be done.
 
 use longpole_event::{ThreadId, Time};
 use longpole_graph::Arc;
@@ -56,6 +56,11 @@ struct EndingThread {
 impl EndingThread {
     fn is_in_background(&self) -> bool {
         self.used * BACKGROUND <= self.lived
+    }
+
+    /// Where it waits to be told to end, if it works for a small part of its life.
+    fn background_stop(&self) -> Option<(usize, Option<PlanStep>)> {
+        self.stop.filter(|_| self.is_in_background())
     }
 }
 
@@ -144,8 +149,7 @@ impl ThreadEnds {
 
     /// What threads in the background release that are told to end.
     pub fn turns(&self, plan: &ExecutionPlan) -> FxHashSet<NodeId> {
-        let is_told = |ending: &EndingThread| ending.stop.is_some() && ending.is_in_background();
-        let told = self.0.iter().zip(&plan.threads).filter(|(ending, _)| is_told(ending));
+        let told = self.0.iter().zip(&plan.threads).filter(|(ending, _)| ending.background_stop().is_some());
         let steps = told.flat_map(|(_, thread)| &thread.steps);
         steps.filter_map(|step| if let PlanStep::Release(node) = *step { Some(node) } else { None }).collect()
     }
@@ -171,7 +175,7 @@ impl ThreadEnds {
     /// are as those of another thread.
     pub fn let_go_of_killed(&self, plan: &mut ExecutionPlan) {
         for (index, ending) in self.0.iter().enumerate() {
-            let stop = ending.stop.filter(|_| ending.is_in_background());
+            let stop = ending.background_stop();
             if stop.is_none() && !self.is_killed(ending) {
                 continue;
             }
