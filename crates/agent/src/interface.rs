@@ -110,7 +110,7 @@ impl CurrentThread {
 unsafe fn tell_text(me: CurrentThread, area: &Area, name: *const c_char) {
     // Keys of stacks are odd, so that those of texts are none of them.
     let key = (name as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) << 1;
-    if !area.tell_stack(key) {
+    if !area.known_stacks.tell(key) {
         return;
     }
     let mut words = [0; LONGEST];
@@ -118,7 +118,7 @@ unsafe fn tell_text(me: CurrentThread, area: &Area, name: *const c_char) {
     let length = 2 + unsafe { pack(name, &mut words[2..]) };
     event_in(&mut words, length, RingEventKind::Text, name as u64, me.now());
     if !area.push(&words[..length]) {
-        area.forget_stack(key);
+        area.known_stacks.forget(key);
     }
 }
 

@@ -70,7 +70,7 @@ pub fn tell(area: &Area, header: &AgentHeader, now: u64, at: HookFrame) -> u64 {
     // SAFETY: the area is this thread's, and signal handlers leave it alone.
     let known = area.copies().and_then(|copies| unsafe { copies.find(place, memory, SMALL_NUMBERS) });
     match known {
-        Some(key) if area.knows_stack(key) => key,
+        Some(key) if area.known_stacks.knows(key) => key,
         _ => tell_memory((area, now, at), place, memory),
     }
 }
@@ -124,7 +124,7 @@ fn tell_chain(
 /// Tells a stack with this key, unless that is known as told.
 #[cold]
 fn tell_new((area, now, at): (&Area, u64, HookFrame), key: u64, chain: &[u64], memory: &[u64]) -> u64 {
-    if !area.tell_stack(key) {
+    if !area.known_stacks.tell(key) {
         return key;
     }
     let mut words = [0_u64; FIXED + MOST_CHAIN];
@@ -133,7 +133,7 @@ fn tell_new((area, now, at): (&Area, u64, HookFrame), key: u64, chain: &[u64], m
     words[FIXED..length].copy_from_slice(chain);
     event_in(&mut words, length + memory.len(), RingEventKind::Stack, 0, now);
     if !area.push_parts(&words[..length], memory) {
-        area.forget_stack(key);
+        area.known_stacks.forget(key);
         return 0;
     }
     key

@@ -5,6 +5,7 @@ use crate::copies::StackCopies;
 use crate::event::{EventWords, RingEventKind, call_event};
 use crate::header::Mode;
 use crate::holds::ThreadHolds;
+use crate::known_stacks::KnownStacks;
 use crate::loss::LossCounters;
 use crate::profile::ProfileStack;
 use crate::ring::Ring;
@@ -18,8 +19,6 @@ const RING_WORDS: usize = 16 * 1024;
 const LONG_RING_WORDS: usize = 256 * 1024;
 /// Bytes of what follows an area with a long ring, a multiple of the size of pages.
 pub const LONG_RING_BYTES: usize = LONG_RING_WORDS * 8 + 24 * 1024;
-/// Keys of stacks that a thread remembers to have told.
-const KNOWN_STACKS: usize = 512;
 
 /// Whose an area is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,9 +89,8 @@ pub struct Area {
     pub profile: ProfileStack,
     /// What it holds.
     pub holds: ThreadHolds,
-    /// 1 where any stack is known as told.
-    knows_stacks: AtomicU32,
-    known_stacks: [AtomicU64; KNOWN_STACKS],
+    /// Which stacks and texts it has told.
+    pub known_stacks: KnownStacks,
     /// Its events.
     ring: Ring<RING_WORDS>,
 }
@@ -111,8 +109,7 @@ impl Area {
             state: PublishedState::default(),
             profile: ProfileStack::new(),
             holds: ThreadHolds::new(),
-            knows_stacks: AtomicU32::new(0),
-            known_stacks: core::array::from_fn(|_| AtomicU64::new(0)),
+            known_stacks: KnownStacks::new(),
             ring: Ring::new(),
         }
     }
@@ -220,10 +217,7 @@ impl Area {
         }
         self.is_long.store(0, Ordering::Relaxed);
         self.losses.reset();
-        // Memory that was never written to is none yet.
-        if self.knows_stacks.swap(0, Ordering::Relaxed) != 0 {
-            self.known_stacks.iter().for_each(|key| key.store(0, Ordering::Relaxed));
-        }
+        self.known_stacks.reset();
         self.set_stack(0, 0);
         self.owner.store(0, Ordering::Release);
         self.ended.store(0, Ordering::Release);
@@ -309,28 +303,6 @@ impl Area {
             self.losses.tell();
         }
         is_written
-    }
-
-    /// Whether this stack is known as told.
-    #[inline]
-    #[must_use]
-    pub fn knows_stack(&self, key: u64) -> bool {
-        self.known_stacks[key as usize % KNOWN_STACKS].load(Ordering::Relaxed) == key
-    }
-
-    /// Notes that a stack was told; `false` where it is known as told.
-    pub fn tell_stack(&self, key: u64) -> bool {
-        if self.knows_stack(key) {
-            return false;
-        }
-        self.knows_stacks.store(1, Ordering::Relaxed);
-        self.known_stacks[key as usize % KNOWN_STACKS].store(key, Ordering::Relaxed);
-        true
-    }
-
-    /// Forgets that a stack was told: its event found no room.
-    pub fn forget_stack(&self, key: u64) {
-        self.known_stacks[key as usize % KNOWN_STACKS].store(0, Ordering::Relaxed);
     }
 
     /// Sets between which addresses the thread's stack lies.

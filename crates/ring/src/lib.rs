@@ -17,6 +17,7 @@ mod copies;
 mod event;
 mod header;
 mod holds;
+mod known_stacks;
 mod loss;
 mod mpi;
 mod numbered;
@@ -32,6 +33,7 @@ pub use event::{
 };
 pub use header::{AgentHeader, EventClock, MAGIC, Mode, VERSION, WAITER_COUNTERS};
 pub use holds::{HOLD_ROWS, HoldRow, LockAcquisition, MOST_HELD, ThreadHolds, UNTIMED};
+pub use known_stacks::KnownStacks;
 pub use loss::LossCounters;
 pub use mpi::{
     MPI_ANY, MPI_NO_PROCESS, MpiCall, call_and_bytes, rank_and_tag, split_call_and_bytes, split_rank_and_tag,
