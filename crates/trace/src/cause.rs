@@ -32,6 +32,8 @@ pub(crate) struct StackHints {
     pub(crate) is_per_thread: bool,
     /// What the kernel's procedures say, where the stack has them.
     pub(crate) kernel: Option<Cause>,
+    /// They wait for a lock in the midst of something else, such as a file.
+    pub(crate) locks_within: bool,
     /// The kernel's procedures write or send.
     pub(crate) kernel_writes: bool,
     /// It waits for a lock of the C library for readers and writers, to write.
@@ -69,6 +71,17 @@ impl StackHints {
         self.outermost = Some(told);
     }
 
+    /// Takes in what the kernel's next procedure outwards tells. The innermost one tells the cause, but a page fault stays one whatever it
+    /// waits for, unless that is the lock of the memory map, which it takes itself.
+    pub(crate) fn add_kernel(&mut self, seen: Cause) {
+        match (self.kernel, seen) {
+            (Some(Cause::Kernel), Cause::PageFault) if !self.locks_within => {}
+            (_, Cause::PageFault) | (None, _) => self.kernel = Some(seen),
+            (Some(Cause::Kernel), _) => self.locks_within |= seen != Cause::Kernel,
+            _ => {}
+        }
+    }
+
     /// What a futex wait is.
     pub(crate) fn futex(&self) -> Option<FrameCause> {
         match (self.innermost, self.outermost) {
@@ -88,8 +101,9 @@ pub(crate) fn cause(blocking: Blocking, call: Option<&CallDefinition>, hints: St
     }
     let told = hints.futex().map(|told| told.cause);
     let by_call = call.map(by_system_call);
-    // A lock that is held within a call is no device.
-    let waits_for_lock = by_call == Some(Cause::Io) && hints.kernel == Some(Cause::Kernel);
+    // A lock that is held within a call is no device, nor is that of the memory map a page.
+    let waits_for_lock =
+        matches!(by_call, Some(Cause::Io | Cause::PageFault)) && hints.kernel == Some(Cause::Kernel);
     let seen = if waits_for_lock { hints.kernel } else { by_call.or(hints.kernel) };
     match seen {
         Some(Cause::Futex) | None => {
@@ -240,71 +254,6 @@ fn by_file(file: FileKind) -> Cause {
     }
 }
 
-/// Whether a kernel procedure on the stack of a blocked thread writes to a file, a pipe or a socket.
-pub(crate) fn is_kernel_write(name: &str) -> bool {
-    ["_write", "_send", "sendmsg"].iter().any(|part| name.contains(part))
-}
-
-/// What a kernel procedure on the stack of a blocked thread tells.
-pub(crate) fn by_kernel_procedure(name: &str) -> Option<Cause> {
-    const NAMES: &[(&str, Cause)] = &[
-        ("futex_", Cause::Futex),
-        ("__futex_", Cause::Futex),
-        ("do_futex", Cause::Futex),
-        ("pipe_", Cause::Pipe),
-        ("anon_pipe_", Cause::Pipe),
-        ("fifo_", Cause::Pipe),
-        ("unix_", Cause::Socket),
-        ("tcp_", Cause::Socket),
-        ("udp_", Cause::Socket),
-        ("inet_", Cause::Socket),
-        ("sk_wait", Cause::Socket),
-        ("__skb_wait", Cause::Socket),
-        ("sock_", Cause::Socket),
-        ("__sys_recv", Cause::Socket),
-        ("__sys_send", Cause::Socket),
-        ("__sys_accept", Cause::Socket),
-        ("ep_poll", Cause::Poll),
-        ("do_epoll_wait", Cause::Poll),
-        ("do_poll", Cause::Poll),
-        ("do_sys_poll", Cause::Poll),
-        ("do_select", Cause::Poll),
-        ("eventfd_", Cause::Poll),
-        ("timerfd_", Cause::Timer),
-        ("do_nanosleep", Cause::Sleep),
-        ("hrtimer_nanosleep", Cause::Sleep),
-        ("do_wait", Cause::Child),
-        ("kernel_wait", Cause::Child),
-        ("wait_for_vfork", Cause::Child),
-        ("kernel_clone", Cause::Child),
-        ("do_semtimedop", Cause::Semaphore),
-        ("do_msg", Cause::Message),
-        ("wq_sleep", Cause::Message),
-        ("flock_", Cause::Lock),
-        ("fcntl_setlk", Cause::Lock),
-        ("sigsuspend", Cause::Signal),
-        ("do_sigtimedwait", Cause::Signal),
-        ("__x64_sys_pause", Cause::Signal),
-        ("n_tty_", Cause::Terminal),
-        ("do_signal_stop", Cause::Stopped),
-        ("ptrace_stop", Cause::Stopped),
-        ("exc_page_fault", Cause::PageFault),
-        ("asm_exc_page_fault", Cause::PageFault),
-        ("handle_mm_fault", Cause::PageFault),
-        ("io_schedule", Cause::Io),
-        ("folio_wait", Cause::Io),
-        ("jbd2_", Cause::Io),
-        ("ext4_", Cause::Io),
-        ("xfs_", Cause::Io),
-        ("btrfs_", Cause::Io),
-        ("vfs_fsync", Cause::Io),
-        ("do_fsync", Cause::Io),
-        ("rwsem_down", Cause::Kernel),
-        ("__mutex_lock", Cause::Kernel),
-    ];
-    NAMES.iter().find(|(prefix, _)| name.starts_with(prefix)).map(|&(_, cause)| cause)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -377,6 +326,26 @@ mod tests {
                 of(StackHints { kernel: Some(Cause::Kernel), ..StackHints::default() }),
                 Cause::Kernel
             );
+        }
+    }
+
+    #[test]
+    fn a_page_fault_that_waits_for_the_lock_of_the_memory_map_waits_for_a_lock() {
+        let fault = call(-1, [0; 3], FileKind::None);
+        let of = |innermost_first: &[Cause]| {
+            let mut hints = StackHints::default();
+            innermost_first.iter().for_each(|&seen| hints.add_kernel(seen));
+            (
+                cause(Blocking::Uninterruptible, Some(&fault), hints),
+                cause(Blocking::Uninterruptible, None, hints),
+            )
+        };
+        for (seen, expected) in [
+            (&[Cause::Kernel, Cause::PageFault, Cause::PageFault][..], Cause::Kernel),
+            (&[Cause::Io, Cause::PageFault], Cause::PageFault),
+            (&[Cause::Kernel, Cause::Io, Cause::PageFault, Cause::PageFault], Cause::PageFault),
+        ] {
+            assert_eq!(of(seen), (expected, expected), "{seen:?}");
         }
     }
 

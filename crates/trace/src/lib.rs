@@ -27,6 +27,7 @@ mod id_owners;
 mod inferred_wakers;
 mod inventory;
 mod kept;
+mod kernel_procedures;
 mod library_sources;
 mod log_items;
 mod message_traffic;

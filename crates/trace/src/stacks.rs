@@ -9,7 +9,8 @@ use longpole_event::{BusyWaiting, FrameId, StackId};
 use longpole_recording::DefinitionTables;
 use longpole_symbols::is_openmp;
 
-use crate::cause::{StackHints, by_kernel_procedure, is_kernel_write};
+use crate::cause::StackHints;
+use crate::kernel_procedures::{by_kernel_procedure, is_kernel_write};
 use crate::naming::FrameNames;
 use crate::paths::{CodePlace, PathId, Paths, PlaceId, Procedure, ProcedureId};
 use crate::state::Cause;
@@ -182,8 +183,7 @@ impl StackTable {
                 let seen = self.names.places(frame).iter().find_map(|&place| table.at(place).kernel);
                 hints.kernel_writes |=
                     self.names.places(frame).iter().any(|&place| table.at(place).kernel_writes);
-                // The innermost one tells, but a page fault stays one whatever it waits for.
-                hints.kernel = seen.filter(|&cause| cause == Cause::PageFault).or(hints.kernel).or(seen);
+                seen.into_iter().for_each(|cause| hints.add_kernel(cause));
                 node = caller;
                 continue;
             }

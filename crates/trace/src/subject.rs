@@ -163,7 +163,9 @@ fn file(call: Option<&CallDefinition>) -> SubjectIdentity {
 fn guarded(call: Option<&CallDefinition>) -> SubjectIdentity {
     match call {
         Some(call) if call.file != FileKind::None => file(Some(call)),
-        Some(call) if by_system_call(call) == Cause::Kernel => SubjectIdentity::Memory,
+        Some(call) if matches!(by_system_call(call), Cause::Kernel | Cause::PageFault) => {
+            SubjectIdentity::Memory
+        }
         _ => SubjectIdentity::Place,
     }
 }

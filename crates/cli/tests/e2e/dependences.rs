@@ -211,6 +211,25 @@ fn exclusion_is_not_order() {
 }
 
 #[test]
+fn page_faults_that_wait_for_the_memory_map_make_no_order() {
+    or_skip!(Collector::Bpf.permitted());
+    let session = Session::start();
+    let program = or_skip!(session.build("fresh_memory.c", &[]));
+    let recording = session.record_with(KERNEL, &program);
+    let answer = recording.what_if(&["procedure:touch=0"]);
+    let row = answer.rows().find(|row| row["section"] == "change").expect("the change has a row");
+    let after = 1e3 * row["path_after_seconds"].as_f64().expect("a number");
+    let path = recording.report("critical-path", "procedure");
+    let rest = 1e3 * (path.sum_of("seconds") - path.sum("procedure", "touch", "seconds"));
+    // One thread's compute, and what the rest of the longest thread takes: the other one's is no part of it.
+    assert!(after > 150.0 && after < 1.2 * rest, "{after:.1} ms, {rest:.1} without touch");
+    let waits = recording.report("waits", "procedure");
+    let faults = waits.rows().filter(|row| row.get("procedure").is_some_and(|name| name == "touch"));
+    let kinds: Vec<&str> = faults.filter_map(|row| row.get("kind")?.as_str()).collect();
+    assert!(kinds.iter().all(|&kind| kind == "kernel lock"), "{kinds:?}");
+}
+
+#[test]
 fn items_of_a_queue_are_taken_long_after_they_were_put() {
     let expected = Expected {
         length: 420.0,
