@@ -31,6 +31,8 @@
 //! newest 256 changes of L per live thread (a message that was sent before them is not followed, nor one that
 //! arrives long after its sender ended), and the hops that lead to live threads.
 //!
+//! It ends where the run does: a thread that was killed by the exit of its process ends no path, unless next to nothing is left without.
+//!
 //! It cannot see the second longest path: a procedure may hold all of the path, and its removal may still gain
 //! little. Nor does it know that work on a lock's queue could have been done in another order.
 
@@ -49,6 +51,8 @@ use crate::spin_waits::SpinWaits;
 /// Changes of L that are kept per live thread, and per ended one.
 const PAST: usize = 256;
 const PAST_OF_ENDED: usize = 16;
+/// A path of less than one part of the run in so many is one of next to nothing.
+const NEXT_TO_NOTHING: u64 = 20;
 
 /// L of a thread from `since` on: a straight line until the next change.
 #[derive(Clone, Copy, Debug)]
@@ -172,8 +176,11 @@ pub(crate) struct PathSearch {
     spins: SpinWaits,
     /// The longest path that ends at each token.
     tokens: FxHashMap<TokenId, TokenRelease>,
-    /// The best end among the threads that have ended.
+    /// Threads that the exit of their process killed.
+    killed: Vec<ThreadId>,
+    /// The best end among the threads that have ended by themselves, and among those that were killed.
     best: Option<PathEnd>,
+    best_killed: Option<PathEnd>,
     path: CriticalPath,
 }
 
@@ -186,7 +193,9 @@ impl PathSearch {
             path_hand_offs: PathHandOffs::default(),
             spins: SpinWaits::default(),
             tokens: FxHashMap::default(),
+            killed: program.killed_by_exit.clone(),
             best: None,
+            best_killed: None,
             path: CriticalPath::default(),
         }
     }
@@ -223,9 +232,21 @@ impl PathSearch {
     }
 
     fn offer(&mut self, end: PathEnd) {
-        if self.best.is_none_or(|best| end.is_after(&best)) {
-            self.best = Some(end);
+        let is_killed = self.killed.binary_search(&end.thread).is_ok();
+        let best = if is_killed { &mut self.best_killed } else { &mut self.best };
+        if best.is_none_or(|best| end.is_after(&best)) {
+            *best = Some(end);
         }
+    }
+
+    /// The end of a run of this length. It does not wait for threads that are killed, unless those that it waits for do next to nothing.
+    fn end(&self, run: Time) -> Option<PathEnd> {
+        let does_something = |end: &PathEnd| end.length.saturating_mul(NEXT_TO_NOTHING) >= run.nanoseconds();
+        let longest = || match (self.best, self.best_killed) {
+            (Some(best), Some(killed)) if killed.is_after(&best) => Some(killed),
+            (best, killed) => best.or(killed),
+        };
+        self.best.filter(does_something).or_else(longest)
     }
 
     fn collect(&mut self, now: Time) {
@@ -234,7 +255,8 @@ impl PathSearch {
                 *lane = PathThread { life: PathThreadLife::Forgotten, begin: lane.begin, ..PathThread::NEW };
             }
         }
-        let (lanes, tokens, best) = (&mut self.lanes, &mut self.tokens, &mut self.best);
+        let (lanes, tokens) = (&mut self.lanes, &mut self.tokens);
+        let mut ends = [&mut self.best, &mut self.best_killed];
         self.path_hand_offs.collect(|each| {
             tokens.values_mut().for_each(|release| each(&mut release.hand_off));
             for lane in lanes.iter_mut().filter(|lane| lane.life != PathThreadLife::Forgotten) {
@@ -242,9 +264,7 @@ impl PathSearch {
                 each(&mut lane.asked.hand_off);
                 lane.past.iter_mut().for_each(|line| each(&mut line.hand_off));
             }
-            if let Some(best) = best {
-                each(&mut best.hand_off);
-            }
+            ends.iter_mut().filter_map(|end| end.as_mut()).for_each(|end| each(&mut end.hand_off));
         });
     }
 
@@ -401,7 +421,7 @@ impl Sweep for PathSearch {
                 self.offer(PathEnd { length, time, thread: ThreadId::from_index(index), hand_off });
             }
         }
-        if let Some(best) = self.best {
+        if let Some(best) = self.end(end) {
             let length = match self.weight {
                 Weight::Cpu => best.length,
                 Weight::Elapsed => end.nanoseconds(),
@@ -515,6 +535,25 @@ mod tests {
         assert_eq!(drawn.own("B").critical_elapsed, 8);
         // By CPU weight: T2 has 4 at the signal, T1 had 2.
         assert_eq!(drawn.analysis.critical_cpu.length, 5);
+    }
+
+    #[test]
+    fn no_path_ends_with_a_thread_that_the_exit_of_its_process_killed() {
+        let killed = |text: &str| {
+            let mut timelines = longpole_testkit::draw(text);
+            timelines.program.killed_by_exit = vec![timelines.thread("T2")];
+            let Ok(analysis) = crate::analyse(&timelines, &crate::MetricOptions::default());
+            Drawn { timelines, analysis }
+        };
+        let drawn = killed("T1 AAAA-AAABB\nT2 CCCCCCCCCCC");
+        assert_eq!(
+            (drawn.path(), drawn.elapsed_path()),
+            (vec![piece("T1", 0, 10)], vec![piece("T1", 0, 10)])
+        );
+        assert_eq!((drawn.own("A").critical_cpu, drawn.own("C").critical_cpu), (7, 0));
+        // A first thread that only waits for a signal to end the program is no answer.
+        let drawn = killed(&format!("T1 A{}A\nT2 {}", "z".repeat(48), "C".repeat(50)));
+        assert_eq!(drawn.path(), [piece("T2", 0, 50)]);
     }
 
     #[test]

@@ -126,6 +126,8 @@ pub(crate) struct Lanes<'a, R> {
     tokens: LaneTokens,
     next_departure: usize,
     ended: Vec<ThreadId>,
+    /// Threads that end no path.
+    killed: Vec<ThreadId>,
     best: LongestLanePaths,
     trail: Option<LanePath>,
 }
@@ -185,6 +187,7 @@ impl<'a, R: Rules> Lanes<'a, R> {
             tokens: LaneTokens::default(),
             next_departure: 0,
             ended: Vec::new(),
+            killed: ends_of_no_path(program, analysis),
             best: LongestLanePaths { length: 0, plain: 0, lanes: vec![0.0; lanes] },
             trail: None,
         }
@@ -301,6 +304,9 @@ impl<'a, R: Rules> Lanes<'a, R> {
     /// A path may end where this thread is.
     fn offer(&mut self, thread: ThreadId, time: Time) {
         self.settle(thread);
+        if self.killed.binary_search(&thread).is_ok() {
+            return;
+        }
         let reach = &self.per_thread[thread.index()].reach;
         let best = &mut self.best;
         best.length = best.length.max(reach.length);
@@ -510,4 +516,11 @@ impl<R: Rules> Sweep for Lanes<'_, R> {
             }
         }
     }
+}
+
+/// Threads with whose end no path ends: those that the exit of their process killed, unless the critical path does.
+fn ends_of_no_path(program: &Program, analysis: &Analysis) -> Vec<ThreadId> {
+    let last = analysis.critical_cpu.segments.last();
+    let is_end = last.is_some_and(|last| program.is_killed_by_exit(last.thread));
+    if is_end { Vec::new() } else { program.killed_by_exit.clone() }
 }

@@ -1125,13 +1125,16 @@ INLINE u8 look_at_file(struct task_struct *task, struct call *call, u64 time)
 	return kind;
 }
 
+/* Code segment of 32-bit programs. */
+#define COMPATIBLE_CODE 0x23
+
 /* Fills in the system call that `task` is in, which has user memory; returns its number, −1 for none. */
 INLINE s32 system_call(struct task_struct *task, struct call *call, s16 *number)
 {
 	struct pt_regs *registers = bpf_task_pt_regs(task);
 	s32 entered = (s32)registers->orig_ax;
 	/* An exception, an interrupt, or a 32-bit program, whose calls have other numbers. */
-	if (entered < 0 || (registers->cs & 0xffff) == 0x23 || is_private(task))
+	if (entered < 0 || (registers->cs & 0xffff) == COMPATIBLE_CODE || is_private(task))
 		return -1;
 	*number = entered;
 	call->arguments[0] = registers->di;
@@ -1353,6 +1356,12 @@ int sched_switch(u64 *context)
 			bpf_map_delete_elem(&tracked, &previous_tid);
 			if (record.head.pid == previous_tid)
 				bpf_map_delete_elem(&pythons, &previous_tid);
+			/* The call in which it ended tells whether it did so by itself. */
+			struct pt_regs *registers = bpf_task_pt_regs(previous);
+			if ((registers->cs & 0xffff) != COMPATIBLE_CODE && !is_private(previous)) {
+				record.number = (s16)registers->orig_ax;
+				flags |= HAS_CALL;
+			}
 		} else if (previous->mm) {
 			s32 number = system_call(previous, &record.call, &record.number);
 			if (is_on_descriptor(number))

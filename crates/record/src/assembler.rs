@@ -380,7 +380,8 @@ impl Assembler {
     ) -> Result<()> {
         let state = self.thread(at, task)?;
         let stack = self.stack(state.pid, stack)?;
-        let word = call.and_then(|call| futex_word(&call));
+        let waits_in = call.filter(|_| blocking != Blocking::Dead);
+        let word = waits_in.and_then(|call| futex_word(&call));
         if let Some(address) = word {
             self.word(state.pid, address)?;
         }

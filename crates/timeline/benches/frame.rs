@@ -69,6 +69,7 @@ impl Relay {
             threads: (0..threads).map(thread).collect(),
             owners: Vec::new(),
             affinities: Vec::new(),
+            killed_by_exit: Vec::new(),
             possible_stops: Vec::new(),
             begin_nanoseconds: 0,
             elapsed_nanoseconds: steps * STEP + STEP,

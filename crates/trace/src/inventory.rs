@@ -1,8 +1,8 @@
 //! The first reading of one machine's log: its definitions, its threads, and its counts.
 
 use longpole_event::{
-    Blocking, Event, EventKind, LossKind, MachineId, ProcessDefinition, ProcessId, TextId, ThreadId, Time,
-    Waker,
+    Blocking, CallId, Event, EventKind, LossKind, MachineId, ProcessDefinition, ProcessId, TextId, ThreadId,
+    Time, Waker,
 };
 use longpole_recording::{Defects, DefinitionTables, LogName, RecordingFolder};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -69,6 +69,8 @@ pub(crate) struct InventoryThread {
     pub(crate) start: Option<Time>,
     pub(crate) end: Option<Time>,
     pub(crate) creator: Option<ThreadId>,
+    /// The system call in which it ended, where that was told.
+    pub(crate) ended_in: Option<CallId>,
     pub(crate) name: Option<TextId>,
     pub(crate) program: Option<TextId>,
     pub(crate) title: Option<TextId>,
@@ -193,8 +195,9 @@ impl Inventory {
                 let stop = thread.tell_stop(event.thread);
                 self.possible_stops.extend(stop);
             }
-            EventKind::Out { blocking: Blocking::Dead, .. } => {
+            EventKind::Out { blocking: Blocking::Dead, call, .. } => {
                 thread.end = Some(event.time);
+                thread.ended_in = call;
                 thread.known.dies_at_switch = true;
             }
             EventKind::Communicate { .. }

@@ -22,6 +22,7 @@ mod error;
 mod evidence;
 mod exclusion;
 mod exit_wakes;
+mod exits;
 mod fold;
 mod id_owners;
 mod inferred_wakers;

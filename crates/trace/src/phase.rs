@@ -202,6 +202,13 @@ where
             Some(Affinity { time, thread: self.id(told.thread)?, ..*told })
         });
         let affinities = affinities.collect();
+        let ends_within = |thread: &ThreadId| {
+            let end = whole.threads[thread.index()].end;
+            self.to.is_none_or(|to| end.is_some_and(|end| end < to))
+        };
+        let killed = whole.killed_by_exit.iter().filter(|thread| ends_within(thread));
+        let mut killed_by_exit: Vec<ThreadId> = killed.filter_map(|&thread| self.id(thread)).collect();
+        killed_by_exit.sort_unstable();
         let stops = whole.possible_stops.iter().filter_map(|stop| {
             let is_within = stop.told >= self.from && self.to.is_none_or(|to| stop.woken < to);
             let [told, woken] =
@@ -219,6 +226,7 @@ where
             threads,
             owners,
             affinities,
+            killed_by_exit,
             possible_stops,
             begin_nanoseconds: whole.begin_nanoseconds.saturating_add(self.from.nanoseconds()),
             elapsed_nanoseconds: elapsed.saturating_sub(self.from.nanoseconds()),

@@ -26,6 +26,8 @@ pub struct Program {
     pub owners: Vec<Ownership>,
     /// Where threads may run, as far as it was told; by machine, in the order of time.
     pub affinities: Vec<Affinity>,
+    /// Threads that did not end by themselves: another one of their process ended all of it. In the order of their ids.
+    pub killed_by_exit: Vec<ThreadId>,
     /// Threads that may have been told to end while they slept.
     pub possible_stops: Vec<PossibleStop>,
     /// Begin of the run on the first machine's clock, nanoseconds: the zero of all times.
@@ -121,6 +123,12 @@ impl Process {
 }
 
 impl Program {
+    /// Whether the exit of its process killed the thread.
+    #[must_use]
+    pub fn is_killed_by_exit(&self, thread: ThreadId) -> bool {
+        self.killed_by_exit.binary_search(&thread).is_ok()
+    }
+
     /// The thread's machine.
     #[must_use]
     pub fn machine_of(&self, thread: ThreadId) -> MachineId {

@@ -134,6 +134,17 @@ fn a_watcher_that_seldom_looks_ends_at_its_next_look() {
     assert!(gains.truth > 40.0, "{}", gains.text());
 }
 
+#[test]
+fn work_in_the_background_until_the_program_ends_holds_no_shorter_run_up() {
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let killed = ("statistics.c", &["-pthread"][..]);
+    let gains = held(&session, killed, "solve");
+    assert!(gains.truth > 70.0 && gains.predicted > 0.8 * gains.truth, "{}", gains.text());
+    let path = gains.recording.report("critical-path", "procedure");
+    assert!(path.sum("procedure", "refresh", "seconds") < 0.01, "{}", gains.text());
+}
+
 /// There are as many reloads as the readers take time for; the recorded waits for them are no order of the program.
 #[test]
 fn a_lock_that_a_thread_takes_until_it_is_told_to_end_holds_no_shorter_run_up() {

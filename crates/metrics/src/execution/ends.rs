@@ -7,7 +7,8 @@
 //! When a process ends, threads that still sleep or wait are killed. However long they slept, the run doesn't wait for
 //! them, so a shorter run ends when the first thread of each process does. A thread counts as killed if the first one did
 //! next to nothing between that thread's end and its own, or that thread did next to nothing after the first one's end.
-//! Threads that work for a good part of their lives are kept: what they did was wanted, though it is not known for what.
+//! Where that is all that is known, threads that work for a good part of their lives are kept: what they did was wanted, though it is not
+//! known for what. Where the recording says that the exit killed a thread, nobody waited for what it did.
 //!
 //! ```text
 //!   first thread   work work work  stop, join ........
@@ -36,6 +37,8 @@ const BACKGROUND: u64 = 20;
 struct EndingThread {
     /// The first thread of its process, where that is another one.
     first: Option<ThreadId>,
+    /// Whether the exit of its process is known to have killed it.
+    is_killed: bool,
     /// CPU time up to now.
     used: u64,
     /// Time since it began.
@@ -80,7 +83,8 @@ impl ThreadEnds {
             .collect();
         let ending = program.threads.iter().enumerate().map(|(index, thread)| {
             let first = firsts[thread.process.index()].filter(|first| first.index() != index);
-            EndingThread { first, ..EndingThread::default() }
+            let is_killed = program.is_killed_by_exit(ThreadId::from_index(index));
+            EndingThread { first, is_killed, ..EndingThread::default() }
         });
         ThreadEnds(ending.collect())
     }
@@ -155,6 +159,9 @@ impl ThreadEnds {
     }
 
     fn is_killed(&self, ending: &EndingThread) -> bool {
+        if ending.is_killed {
+            return true;
+        }
         let Some(first) = ending.first.map(|first| self.0[first.index()]) else { return false };
         if ending.used * GOOD_PART > ending.lived {
             return false;

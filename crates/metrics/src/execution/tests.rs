@@ -138,6 +138,16 @@ fn the_run_does_not_wait_for_threads_that_are_killed() {
     assert_eq!(milliseconds_without(woken, "A"), (11.0, 9.0));
 }
 
+/// A background thread that works on and on, until the process ends.
+#[test]
+fn the_run_does_not_wait_for_work_that_the_exit_of_the_process_cut_off() {
+    let mut made = draw("unit 500000\nT1 AAAABBBBBBBBBBBBBBBB\nT2 CCCCCCCCCCCCCCCCCCCC");
+    let without = |made: &MemoryTimelines| lasting_without(&plan_of(made), made, "B");
+    assert_eq!(without(&made), (10.0, 10.0));
+    made.program.killed_by_exit = vec![made.thread("T2")];
+    assert_eq!(without(&made), (10.0, 2.0));
+}
+
 /// A background thread sleeps on and on; it is told to end in its last sleep, which takes 9 more.
 #[test]
 fn the_run_does_not_wait_for_sleeps_of_a_thread_that_is_told_to_stop() {
