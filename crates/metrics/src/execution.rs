@@ -100,6 +100,7 @@ impl ExecutionPlan {
             let tree = (timelines.program(), timelines.paths());
             let mut compiler = Compiler::new(tree, analysis, foresight, MOST_STEPS);
             compiler.hand_offs = hand_offs;
+            compiler.stops = possible_stops::of_run(timelines, analysis);
             sweep(&Unfolded(timelines), false, &mut compiler)?;
             Ok(compiler.into_plan(timelines.program()))
         };

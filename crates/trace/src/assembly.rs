@@ -111,6 +111,7 @@ pub(crate) fn tree_of(manifest: &Manifest, inventories: &[Inventory], run: RunBo
             joiner: ThreadId(bases.1 + stop.joiner.0),
             told: axis.place(stop.told),
             woken: axis.place(stop.woken),
+            works: stop.works,
         }));
         name_threads(&mut program, bases.1);
     }

@@ -17,6 +17,7 @@ use crate::state::{Cause, State};
 use crate::stops::{PossibleStop, Sleeps};
 use crate::stream::LogStream;
 use crate::transitions::Foreknowledge;
+use crate::working_stops::WorkingStop;
 
 /// One machine's log, as the first reading finds it. Times are the machine's own.
 #[derive(Debug, Default)]
@@ -89,6 +90,7 @@ pub(crate) struct InventoryThread {
     interrupted: Option<ReadWait>,
     sleeps: Sleeps,
     sleep_row: SleepRow,
+    working_stop: WorkingStop,
     pub(crate) known: Foreknowledge,
 }
 
@@ -230,7 +232,11 @@ impl Inventory {
 
     /// The thread joins another one, at its end or before.
     fn join(&mut self, thread: ThreadId, time: Time, ended: ThreadId) {
+        let Some(since) = self.thread(thread).map(|own| own.working_stop.join(time)) else { return };
         let Some(other) = self.threads.get_mut(ended.index()) else { return };
+        if other.end.is_none() && other.blocked.is_none() {
+            other.working_stop.joined(thread, since);
+        }
         other.sleeps.join(other.wakes, thread, time);
         if let Some(end) = other.end
             && let Some(thread) = self.thread(thread)
@@ -290,10 +296,25 @@ impl Inventory {
             thread.sleeps.cut();
             self.possible_stops.extend(thread.tell_stop(ThreadId::from_index(index)));
         }
+        self.find_working_stops(&processes);
     }
 }
 
 impl Inventory {
+    /// Threads that may have been told to end while they worked, by another one of their process.
+    fn find_working_stops(&mut self, processes: &[ProcessId]) {
+        for (index, thread) in self.threads.iter().enumerate() {
+            let id = ThreadId::from_index(index);
+            let life = thread.start.zip(thread.end).filter(|_| thread.known.stopped.is_none());
+            if let Some(stop) = life.and_then(|life| thread.working_stop.possible_stop(id, life))
+                && processes.get(stop.joiner.index()) == Some(&processes[index])
+                && self.possible_stops.iter().all(|told| told.thread != id)
+            {
+                self.possible_stops.push(stop);
+            }
+        }
+    }
+
     /// Whose ends are joined: those of threads by threads of the same process, else the end of the whole process.
     fn find_joined(&mut self, processes: &[ProcessId]) {
         let mut reaped = FxHashSet::default();
@@ -329,6 +350,7 @@ impl InventoryThread {
                 if blocking == Blocking::Runnable {
                     return;
                 }
+                self.working_stop.wait(blocking);
                 (self.blocked, self.waited, self.interrupted) = (Some(event.time), None, None);
                 let place = stack.filter(|_| blocking == Blocking::Interruptible);
                 self.sleep_row.wait(place, event.time);
@@ -345,6 +367,7 @@ impl InventoryThread {
                     self.known.timer_wakes.push(wake);
                 }
                 if let Some(begin) = self.blocked.take() {
+                    self.working_stop.wake(waker);
                     self.waited = Some(ReadWait { wake, begin, end: event.time });
                     let by_interrupt = matches!(waker, Waker::Interrupt | Waker::SoftInterrupt(_));
                     self.interrupted = self.waited.filter(|_| by_interrupt);

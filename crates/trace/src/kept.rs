@@ -35,7 +35,7 @@ stored! {
     Thread { process, tid, name, start, end, creator, prefix }
     Ownership { time, waiter, owner }
     Affinity { time, thread, count, first }
-    PossibleStop { thread, joiner, told, woken }
+    PossibleStop { thread, joiner, told, woken, works }
     Evidence {
         collector, sample_hertz, events, switches, wakes, samples, lost_events, lost_samples, lost_stacks, lost_threads,
         lost_calls, lost_communications, unmatched_wakes, interrupt_wakes, outside_wakes, outside_wakers, waits_for_objects, waits_by_place,

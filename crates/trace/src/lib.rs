@@ -62,6 +62,7 @@ mod tokens;
 mod trace;
 mod transitions;
 mod waiting_frames;
+mod working_stops;
 
 pub use assembly::machines_of_logs;
 pub use clocks::{ClockCurve, ClockFit, ClockKnot, DriftLimits, OffsetBound, OffsetBounds};

@@ -214,7 +214,7 @@ where
             let [told, woken] =
                 [stop.told, stop.woken].map(|time| Time::from_nanoseconds(time.since(self.from)));
             let joiner = self.id(stop.joiner).filter(|_| is_within)?;
-            Some(PossibleStop { thread: self.id(stop.thread)?, joiner, told, woken })
+            Some(PossibleStop { thread: self.id(stop.thread)?, joiner, told, woken, ..*stop })
         });
         let possible_stops = stops.collect();
         let elapsed = self.to.map_or(whole.elapsed_nanoseconds, Time::nanoseconds);

@@ -28,7 +28,7 @@ pub struct Program {
     pub affinities: Vec<Affinity>,
     /// Threads that did not end by themselves: another one of their process ended all of it. In the order of their ids.
     pub killed_by_exit: Vec<ThreadId>,
-    /// Threads that may have been told to end while they slept.
+    /// Threads that may have been told to end while they slept or worked.
     pub possible_stops: Vec<PossibleStop>,
     /// Begin of the run on the first machine's clock, nanoseconds: the zero of all times.
     pub begin_nanoseconds: u64,

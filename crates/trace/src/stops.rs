@@ -40,8 +40,10 @@ pub struct PossibleStop {
     pub joiner: ThreadId,
     /// Since when.
     pub told: Time,
-    /// When the sleep was over.
+    /// When the sleep was over; of one that works its end.
     pub woken: Time,
+    /// Whether it worked instead, up to its end.
+    pub works: bool,
 }
 
 /// One thread's sleeps.
@@ -198,7 +200,7 @@ impl Sleeps {
     pub(crate) fn possible_stop(&self, thread: ThreadId) -> Option<PossibleStop> {
         let &JoinedSleep { joiner, told, woken, .. } =
             self.joined.as_ref().filter(|joined| !joined.was_told())?;
-        Some(PossibleStop { thread, joiner, told, woken: woken? })
+        Some(PossibleStop { thread, joiner, told, woken: woken?, works: false })
     }
 }
 
@@ -283,7 +285,7 @@ mod tests {
     fn one_that_slept_a_few_times_may_have_been_told_to() {
         let possible = |before: u32, later: &[u32]| joined(before, later).possible_stop(ThreadId(0));
         let [told, woken] = [5, 8].map(Time::from_nanoseconds);
-        let expected = Some(PossibleStop { thread: ThreadId(0), joiner: JOINER, told, woken });
+        let expected = Some(PossibleStop { thread: ThreadId(0), joiner: JOINER, told, woken, works: false });
         for (before, later) in [(1, &[][..]), (LOOKS - 1, &[8])] {
             assert_eq!(possible(before, later), expected, "{before} {later:?}");
         }

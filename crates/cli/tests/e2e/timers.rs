@@ -145,6 +145,17 @@ fn work_in_the_background_until_the_program_ends_holds_no_shorter_run_up() {
     assert!(path.sum("procedure", "refresh", "seconds") < 0.01, "{}", gains.text());
 }
 
+/// It had as much to do, or was told to end by a flag: the range holds both.
+#[test]
+fn work_in_the_background_until_it_is_told_to_end_may_hold_a_shorter_run_up() {
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let joined = ("statistics.c", &["-pthread", "-DJOINED"][..]);
+    let gains = held(&session, joined, "solve");
+    assert!(gains.truth > 70.0, "{}", gains.text());
+    held_at(&session, joined, ("solve", 0.5));
+}
+
 /// There are as many reloads as the readers take time for; the recorded waits for them are no order of the program.
 #[test]
 fn a_lock_that_a_thread_takes_until_it_is_told_to_end_holds_no_shorter_run_up() {

@@ -132,7 +132,7 @@ impl<'a> Compiler<'a> {
             pieces: Pieces::new(program, paths),
             threads: program.threads.iter().map(thread).collect(),
             ends: ThreadEnds::new(program),
-            stops: PlannedStops::new(&program.possible_stops),
+            stops: PlannedStops::default(),
             places: FxHashMap::default(),
             parts: Vec::new(),
             tokens: FxHashMap::default(),
@@ -168,6 +168,7 @@ impl<'a> Compiler<'a> {
         let locks = self.foresight.locks.clone();
         let stops = self.stops.in_background(&self.ends);
         let (turns, hand_offs) = (self.ends.turns(&self.plan), self.hand_offs);
+        let told = self.ends.told_workers();
         let mut plan = self.into_steps(program)?;
         plan.locks = locks;
         plan.execute_unchanged();
@@ -181,7 +182,7 @@ impl<'a> Compiler<'a> {
                 }
             }
         }
-        plan.stopped = stopped(&stops, &plan).map(Box::new);
+        plan.stopped = stopped(&stops, &told, &plan).map(Box::new);
         plan.unordered = plan.without_turns(&turns, |object| hand_offs.excludes(object)).map(Box::new);
         Some(plan)
     }

@@ -178,6 +178,15 @@ impl ThreadEnds {
         self.0[thread.index()].is_in_background()
     }
 
+    /// Threads that were told to end and work for more than a small part of their lives: what they did may have had to be done.
+    pub fn told_workers(&self) -> Vec<ToldThread> {
+        let told = |(index, ending): (usize, &EndingThread)| {
+            let (step, look) = ending.stop.filter(|_| !ending.is_in_background())?;
+            Some(ToldThread { index, step: Some((step, look)) })
+        };
+        self.0.iter().enumerate().filter_map(told).collect()
+    }
+
     /// The run does not wait for threads that were killed, and what ends them comes whenever it does: the steps after that
     /// are as those of another thread.
     pub fn let_go_of_killed(&self, plan: &mut ExecutionPlan) {
@@ -186,16 +195,31 @@ impl ThreadEnds {
             if stop.is_none() && !self.is_killed(ending) {
                 continue;
             }
-            plan.threads[index].is_killed = true;
-            let machine = plan.threads[index].machine;
             let killed = ending.last_wait.filter(|&(_, used)| ending.used - used <= ENDING);
-            let Some((step, look)) = stop.or(killed.map(|(step, _)| (step, None))) else { continue };
-            let mut steps: Vec<PlanStep> = plan.threads[index].steps.split_off(step);
-            // It looks as often as it did, whenever it is told.
-            if let (Some(look), Some(rest @ PlanStep::Away { .. })) = (look, steps.get_mut(1)) {
-                *rest = look;
-            }
-            plan.threads.push(ThreadPlan { steps, machine, is_killed: true });
+            ToldThread { index, step: stop.or(killed.map(|(step, _)| (step, None))) }.let_go(plan);
         }
+    }
+}
+
+/// A thread that the run does not wait for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ToldThread {
+    index: usize,
+    /// The step in which it waits for what ends it, and the looks after which it sees that.
+    step: Option<(usize, Option<PlanStep>)>,
+}
+
+impl ToldThread {
+    /// Its steps from there on are as those of another thread, that the run does not wait for either.
+    pub fn let_go(&self, plan: &mut ExecutionPlan) {
+        let thread = &mut plan.threads[self.index];
+        thread.is_killed = true;
+        let (Some((step, look)), machine) = (self.step, thread.machine) else { return };
+        let mut steps: Vec<PlanStep> = thread.steps.split_off(step);
+        // It looks as often as it did, whenever it is told.
+        if let (Some(look), Some(rest @ PlanStep::Away { .. })) = (look, steps.get_mut(1)) {
+            *rest = look;
+        }
+        plan.threads.push(ThreadPlan { steps, machine, is_killed: true });
     }
 }

@@ -1,4 +1,5 @@
-//! Threads that may have been told to end: they slept at one place once or a few times, and were joined in one more such sleep.
+//! Threads that may have been told to end: they slept at one place once or a few times, and were joined in one more such sleep; or they
+//! worked, at what no other thread does, and ended soon after they were joined.
 //!
 //! ```text
 //!   main        work work work work work  join ...........
@@ -10,12 +11,13 @@
 use std::cmp::Reverse;
 
 use longpole_event::{ThreadId, Time};
-use longpole_trace::{PossibleStop, State};
+use longpole_trace::{PossibleStop, ProcedureId, State, Timelines};
 use rustc_hash::FxHashMap;
 
 use super::compiler::Compiler;
-use super::ends::ThreadEnds;
+use super::ends::{ThreadEnds, ToldThread};
 use super::plan::{ExecutionPlan, NodeId, PlanStep, ThreadPlan};
+use crate::analysis::Analysis;
 
 /// One such thread.
 #[derive(Clone, Copy, Debug)]
@@ -50,9 +52,10 @@ impl PlannedStops {
         planned
     }
 
-    /// Those of threads in the background.
+    /// Those of threads in the background: they work little, or are known to work at something else than the others.
     pub fn in_background(&self, ends: &ThreadEnds) -> Vec<PlannedStop> {
-        let stops = self.stops.iter().filter(|planned| ends.is_in_background(planned.stop.thread));
+        let is_one = |stop: PossibleStop| stop.works || ends.is_in_background(stop.thread);
+        let stops = self.stops.iter().filter(|planned| is_one(planned.stop));
         stops.copied().collect()
     }
 
@@ -69,14 +72,41 @@ impl PlannedStops {
     }
 }
 
+/// Those of the run, but for threads that work and share that work with others: they had as much to do.
+pub(super) fn of_run<T: Timelines>(timelines: &T, analysis: &Analysis) -> PlannedStops {
+    let stops = &timelines.program().possible_stops;
+    let owner = |charge: &crate::Charge| timelines.paths().innermost(timelines.owner(charge.path));
+    let mut work: FxHashMap<(ProcedureId, ThreadId), u64> = FxHashMap::default();
+    let mut of_all: FxHashMap<ProcedureId, u64> = FxHashMap::default();
+    for charge in analysis.charges.iter().filter(|_| stops.iter().any(|stop| stop.works)) {
+        if let Some(place) = owner(charge) {
+            *work.entry((place.procedure, charge.thread)).or_default() += charge.measures.running;
+            *of_all.entry(place.procedure).or_default() += charge.measures.running;
+        }
+    }
+    let shares = |stop: &PossibleStop| {
+        let own = || work.iter().filter(|((_, thread), _)| *thread == stop.thread);
+        let shared =
+            |((procedure, _), time): (&(ProcedureId, ThreadId), &u64)| (of_all[procedure] - time).min(*time);
+        2 * own().map(shared).sum::<u64>() >= own().map(|(_, time)| time).sum()
+    };
+    let told: Vec<PossibleStop> = stops.iter().filter(|stop| !stop.works || !shares(stop)).copied().collect();
+    PlannedStops::new(&told)
+}
+
 /// The plan of the run in which all of these were told to end; `None` where there is none. It is off by what other programs took from who
 /// tells, which does not move a sleep that ends at its moment.
-pub(super) fn stopped(stops: &[PlannedStop], plan: &ExecutionPlan) -> Option<ExecutionPlan> {
-    if stops.is_empty() {
+pub(super) fn stopped(
+    stops: &[PlannedStop],
+    told: &[ToldThread],
+    plan: &ExecutionPlan,
+) -> Option<ExecutionPlan> {
+    if stops.is_empty() && told.is_empty() {
         return None;
     }
     let mut stopped = plan.clone();
-    let applied = stops.iter().filter(|planned| planned.apply(&mut stopped)).count();
+    told.iter().for_each(|told| told.let_go(&mut stopped));
+    let applied = told.len() + stops.iter().filter(|planned| planned.apply(&mut stopped)).count();
     if applied == 0 {
         return None;
     }
@@ -85,9 +115,23 @@ pub(super) fn stopped(stops: &[PlannedStop], plan: &ExecutionPlan) -> Option<Exe
 }
 
 impl PlannedStop {
+    /// The first step by which the thread lets go on who joins it, behind the node where that one told it to end.
+    fn end(&self, plan: &ExecutionPlan, told: NodeId) -> Option<usize> {
+        let joiner = plan.threads[self.stop.joiner.index()].steps.iter();
+        let joins = joiner.skip_while(|step| **step != PlanStep::Release(told));
+        let is_awaited = |end: NodeId| {
+            joins.clone().any(|step| matches!(step, PlanStep::Wait { node, .. } if *node == end))
+        };
+        let steps = &plan.threads[self.stop.thread.index()].steps;
+        steps.iter().position(|step| matches!(step, PlanStep::Release(node) if is_awaited(*node)))
+    }
+
     /// Lets the thread sleep on and on, and its last steps begin where it is told; whether that can be.
     fn apply(&self, plan: &mut ExecutionPlan) -> bool {
-        let (Some(node), Some(step)) = (self.told, self.step) else { return false };
+        let Some(node) = self.told else { return false };
+        let Some(step) = (if self.stop.works { self.end(plan, node) } else { self.step }) else {
+            return false;
+        };
         let of_thread = &mut plan.threads[self.stop.thread.index()];
         // Otherwise it was cut off before.
         if step > of_thread.steps.len() {

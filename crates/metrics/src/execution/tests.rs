@@ -148,6 +148,28 @@ fn the_run_does_not_wait_for_work_that_the_exit_of_the_process_cut_off() {
     assert_eq!(without(&made), (10.0, 2.0));
 }
 
+/// It was joined while it worked, and ended soon: it was told to, or had as much to do. Not where it does what the joiner does, too.
+#[test]
+fn work_of_a_thread_that_may_have_been_told_to_stop_is_done_or_is_not() {
+    let drawn = |work: &str| {
+        let first = format!("T1 {}{}jB", "A".repeat(60), "B".repeat(10));
+        let second = format!("T2 {}_", work.repeat(71));
+        draw(&format!("unit 500000\n{first}\n{second}\nT2@71 -> T1 join"))
+    };
+    let without = |work: &str| {
+        let mut made = drawn(work);
+        let at = |slot: u64| longpole_event::Time::from_nanoseconds(500_000 * slot);
+        let (thread, joiner) = (made.thread("T2"), made.thread("T1"));
+        made.program.possible_stops =
+            vec![longpole_trace::PossibleStop { thread, joiner, told: at(70), woken: at(71), works: true }];
+        let plan = plan_of(&made);
+        let lasting = |plan: &ExecutionPlan| lasting_without(plan, &made, "A");
+        (lasting(&plan), plan.stopped.as_deref().map(lasting))
+    };
+    assert_eq!(without("C"), ((36.0, 36.0), Some((36.0, 6.0))));
+    assert_eq!(without("A").1, None);
+}
+
 /// A background thread sleeps on and on; it is told to end in its last sleep, which takes 9 more.
 #[test]
 fn the_run_does_not_wait_for_sleeps_of_a_thread_that_is_told_to_stop() {
@@ -158,8 +180,11 @@ fn the_run_does_not_wait_for_sleeps_of_a_thread_that_is_told_to_stop() {
     };
     // Its first look comes after 35.
     assert_eq!(milliseconds_without(&told(1, 34), "A"), (35.5, 19.0));
-    // One that also works has that to do, when nobody tells it to end before.
+    // One that also works has that to do, when nobody tells it to end before; or, as above, has not.
     assert_eq!(milliseconds_without(&told(10, 25), "A"), (35.5, 23.5));
+    let (plan, timelines) = drawn_plan(&told(10, 25));
+    let stopped = plan.stopped.as_deref().expect("it may not have had to");
+    assert_eq!(lasting_without(stopped, &timelines, "A"), (35.5, 19.0));
     let untold = told(1, 34).replace("T1@60 -> T2@69 stop\n", "");
     assert_eq!(milliseconds_without(&untold, "A"), (35.5, 35.5));
     // Where it may have been told, there are both: in a shorter run it looks after its first sleep.
@@ -168,7 +193,7 @@ fn the_run_does_not_wait_for_sleeps_of_a_thread_that_is_told_to_stop() {
     let (thread, joiner) = (made.thread("T2"), made.thread("T1"));
     let mut may_be_told = made.clone();
     may_be_told.program.possible_stops =
-        vec![longpole_trace::PossibleStop { thread, joiner, told: at(60), woken: at(69) }];
+        vec![longpole_trace::PossibleStop { thread, joiner, told: at(60), woken: at(69), works: false }];
     let plan = plan_of(&may_be_told);
     let stopped = plan.stopped.as_ref().expect("it may have been told");
     let without = |plan: &ExecutionPlan| lasting_without(plan, &may_be_told, "A");

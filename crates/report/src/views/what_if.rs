@@ -115,7 +115,7 @@ fn order_text(found: &WhatIf, replayed: Option<&Replay>) -> String {
     };
     let polls = match unknown(found, without_own) {
         Some(_) if found.may_be_stopped => {
-            "A thread slept a few times, and another one began to wait for its end in the last of these sleeps: if it was told to end then, the run gains up to the most, and if it had so many sleeps to do, the least. "
+            "A thread slept or worked, and ended soon after another one had begun to wait for its end: if it was told to end then, the run gains up to the most, and if it had so much to do, the least. "
         }
         Some(_) if found.keeps_order => {
             "Locks that are seldom held, or that a thread takes until it is told to end, change hands in the recorded order; the range holds the run in which nobody waits for them, too. "
@@ -306,8 +306,12 @@ fn elapsed_limits(
     (low.min(least), high.max(most))
 }
 
-/// The gains, no larger than the rest of the critical path leaves in the recorded order.
+/// The gains, no larger than the rest of the critical path leaves in the recorded order, unless that may be work of a thread that was told
+/// to end.
 fn within_path(input: &ReportTables<'_>, changes: &[NamedChange], found: &WhatIf) -> WhatIf {
+    if found.may_be_stopped {
+        return found.clone();
+    }
     let within = |gain: PredictedGain, of: &[NamedChange]| {
         let left = left_on_path(input, found, gain, of.iter().any(NamedChange::is_estimated));
         let most = found.before.elapsed as f64 * (1.0 - left / 100.0);

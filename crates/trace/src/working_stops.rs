@@ -1,0 +1,110 @@
+//! Threads that work to their end, which comes soon after another one has come to join them: they may have been told to end.
+//!
+//! ```text
+//!   A   work work work work  stop = 1, join .       A tells and joins
+//!   B   work work work work work work work end      told to by a flag? or had it as much to do as A?
+//! ```
+//! The flag is an access to memory that no collector sees. A worker that others let go on works for them, and was told nothing. One that
+//! joins several threads in a row has told all of them before the first join, if it has.
+//!
+//! Constant time per event; a few words per thread.
+
+use longpole_event::{Blocking, ThreadId, Time, Waker};
+
+use crate::stops::PossibleStop;
+
+/// A thread ends soon where it does within one part in so many of its life.
+const SOON: u64 = 50;
+
+/// One thread.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WorkingStop {
+    /// Its waits, but for those within the kernel.
+    waits: u64,
+    /// Whether it is in one of them.
+    is_waiting: bool,
+    /// Whether another thread ended one of them.
+    is_let_go: bool,
+    /// As one that joins: since when it does nothing else, and its waits up to the last join.
+    joins: Option<(Time, u64)>,
+    /// As one that is joined while it works: by whom, and since when that one joins.
+    joined: Option<(ThreadId, Time)>,
+}
+
+impl WorkingStop {
+    /// It begins to wait.
+    pub(crate) fn wait(&mut self, blocking: Blocking) {
+        self.is_waiting = blocking == Blocking::Interruptible;
+        self.waits += u64::from(self.is_waiting);
+    }
+
+    /// Its wait is over.
+    pub(crate) fn wake(&mut self, waker: Waker) {
+        self.is_let_go |= self.is_waiting && matches!(waker, Waker::Thread(_));
+    }
+
+    /// It joins a thread from now on. Since when it joins.
+    pub(crate) fn join(&mut self, time: Time) -> Time {
+        let row = self.joins.filter(|&(_, waits)| self.waits <= waits + 1);
+        let since = row.map_or(time, |(since, _)| since);
+        self.joins = Some((since, self.waits));
+        since
+    }
+
+    /// It is joined while it works, by a thread that joins since then.
+    pub(crate) fn joined(&mut self, joiner: ThreadId, since: Time) {
+        self.joined = Some((joiner, since));
+    }
+
+    /// Of a thread that lived so: that it may have been told to end.
+    pub(crate) fn possible_stop(&self, thread: ThreadId, (start, end): (Time, Time)) -> Option<PossibleStop> {
+        let (joiner, told) = self.joined.filter(|_| !self.is_let_go)?;
+        let is_soon = told >= start && end.since(told).saturating_mul(SOON) <= end.since(start);
+        is_soon.then_some(PossibleStop { thread, joiner, told, woken: end, works: true })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const JOINER: ThreadId = ThreadId(1);
+
+    fn at(nanoseconds: u64) -> Time {
+        Time::from_nanoseconds(nanoseconds)
+    }
+
+    fn stop(joined: u64, wait: Option<(Blocking, Waker)>) -> Option<PossibleStop> {
+        let mut stop = WorkingStop::default();
+        let (blocking, waker) = wait.unzip();
+        blocking.into_iter().for_each(|blocking| stop.wait(blocking));
+        waker.into_iter().for_each(|waker| stop.wake(waker));
+        stop.joined(JOINER, at(joined));
+        stop.possible_stop(ThreadId(0), (at(0), at(1000)))
+    }
+
+    #[test]
+    fn a_thread_that_ends_soon_after_it_was_joined_may_have_been_told_to() {
+        let told =
+            PossibleStop { thread: ThreadId(0), joiner: JOINER, told: at(985), woken: at(1000), works: true };
+        assert_eq!(stop(985, None), Some(told));
+        assert_eq!(stop(985, Some((Blocking::Interruptible, Waker::Interrupt))), Some(told));
+        assert_eq!(stop(985, Some((Blocking::Uninterruptible, Waker::Thread(JOINER)))), Some(told));
+        assert_eq!(stop(970, None), None);
+        // It worked for others.
+        assert_eq!(stop(985, Some((Blocking::Interruptible, Waker::Thread(JOINER)))), None);
+    }
+
+    #[test]
+    fn who_joins_several_threads_in_a_row_has_told_them_before() {
+        let mut joiner = WorkingStop::default();
+        joiner.wait(Blocking::Interruptible);
+        assert_eq!(joiner.join(at(10)), at(10));
+        joiner.wait(Blocking::Interruptible);
+        assert_eq!(joiner.join(at(20)), at(10));
+        // It waited for something else in between.
+        joiner.wait(Blocking::Interruptible);
+        joiner.wait(Blocking::Interruptible);
+        assert_eq!(joiner.join(at(40)), at(40));
+    }
+}
