@@ -10,15 +10,16 @@
 //!   member     |Communicate Meet~~~~~~~~~~====|                     collective: from its entry to that of the last of those whom
 //!   the last   ====================|Meet                            it has to wait for
 //! ```
-//! The rest of a call is work of it. Messages of one channel do not overtake each other: so the n-th send is the one of the n-th
+//! A message that both have posted may still need both in calls to move on ([`progress`]). The rest of a call is work of it. Messages of one channel do not overtake each other: so the n-th send is the one of the n-th
 //! receive, in the order in which they were posted, also where some of them name no source.
 //!
-//! Memory: 24 bytes a message and collective operation while this is found out, and a planned call for each that waits or
+//! Memory: 24 bytes a call, a message and a collective operation while this is found out, and a planned call for each that waits or
 //! depends on another process.
 
 mod opaque;
 mod planned;
 mod planner;
+mod progress;
 mod windows;
 
 use std::collections::BTreeMap;
@@ -30,6 +31,7 @@ use rustc_hash::FxHashMap;
 
 pub(crate) use planned::{PlannedCall, PlannedCalls, PlannedToken};
 pub(crate) use planner::dependence_kind;
+use progress::CallSpans;
 use windows::LoggedAccesses;
 
 /// One end of a message, in a call.
@@ -82,6 +84,8 @@ pub(crate) struct LoggedMessages {
     threads: FxHashMap<ThreadId, CallingThread>,
     /// When calls began and ended, of those in which something was complete.
     spans: FxHashMap<CallIndex, (Time, Option<Time>)>,
+    /// When threads were in calls.
+    all_spans: CallSpans,
     sends: FxHashMap<u64, Vec<MessageEnd>>,
     receives: FxHashMap<u64, Vec<MessageEnd>>,
     /// Where messages were found before they were received.
@@ -213,9 +217,9 @@ impl LoggedMessages {
 
     fn leave(&mut self, thread: ThreadId, time: Time) {
         let Some(calling) = self.threads.get_mut(&thread) else { return };
-        if calling.open.take().is_some()
-            && let Some(span) = self.spans.get_mut(&(thread, calling.calls - 1))
-        {
+        let Some((begin, ..)) = calling.open.take() else { return };
+        self.all_spans.entry(thread).or_default().push((begin, Some(time)));
+        if let Some(span) = self.spans.get_mut(&(thread, calling.calls - 1)) {
             span.1 = Some(time);
         }
     }
@@ -414,6 +418,32 @@ mod tests {
             (0, 41, EventKind::Communicated),
         ]);
         assert_eq!(waits(&calls, 0), [(0, ObjectKind::Sender, Some((at(30), ThreadId(1))))]);
+    }
+
+    #[test]
+    fn a_message_that_both_have_posted_may_wait_for_the_other_ranks_next_call() {
+        // Both post at 10; the receiver waits from 200 on, the sender comes to its next call at 900.
+        let of = |received: u64| {
+            let us = 1000;
+            planned(&[
+                (0, 10 * us, enters()),
+                (1, 10 * us, enters()),
+                (1, 10 * us, EventKind::MessageSend(message(7))),
+                (0, 11 * us, EventKind::Communicated),
+                (1, 12 * us, EventKind::Communicated),
+                (0, 200 * us, enters()),
+                (1, 900 * us, enters()),
+                (0, received * us, receives(7, (received - 10) * us)),
+                (0, received * us, EventKind::Communicated),
+                (1, 3000 * us, EventKind::MessageSent { channel: 7, posted: 2990 * us }),
+                (1, 3000 * us, EventKind::Communicated),
+            ])
+        };
+        assert_eq!(waits(&of(950), 0), [(1, ObjectKind::Sender, Some((at(900_000), ThreadId(1))))]);
+        // It was there, or went on for another reason.
+        for received in [210, 890, 1800] {
+            assert_eq!(waits(&of(received), 0), [], "{received}");
+        }
     }
 
     #[test]

@@ -253,6 +253,24 @@ fn a_receiver_that_computes_meanwhile_waits_for_the_rest() {
     }
 }
 
+/// The barrier of the short messages has all of the waiting, and their exchange next to none.
+#[test]
+fn a_long_message_waits_for_the_rank_that_computes_while_it_is_under_way() {
+    let session = Session::start();
+    for mpi in MpiImplementation::ALL {
+        let job = Job { file: "halo.c", ranks: 2, ..Job::default() };
+        let recording = or_skip!(mpi.record_ranks(&session, &job));
+        // A receiver that lacks a processor comes later by that.
+        let least = 0.1_f64.min(0.2 - without_processor(&recording, 0));
+        let seconds = waited(&recording, 0, "rank 1");
+        assert!(seconds > least, "{seconds} s instead of 0.2, not above {least}: {mpi:?}");
+        let recording = or_skip!(mpi.record_ranks(&session, &Job { arguments: &["short"], ..job }));
+        let seconds = waited(&recording, 0, "rank 1");
+        let most = 0.05_f64.max(without_processor(&recording, 1));
+        assert!(seconds < most, "{seconds} s, not below {most}: {mpi:?}");
+    }
+}
+
 #[test]
 fn wildcards_are_matched_within_their_communicator_in_the_order_of_receives() {
     let session = Session::start();

@@ -4,6 +4,7 @@ use longpole_event::{CollectiveOrder, MPI_LOCK, ThreadId, Time};
 use rustc_hash::FxHashMap;
 
 use super::planned::{EarlierMessage, MessageWait, PlannedCall, PlannedCalls, PlannedToken};
+use super::progress::MovingMessage;
 use super::{CallIndex, ChannelEnds, LoggedMeeting, LoggedMessages, MemberEntry, MessageEnd};
 use crate::objects::ObjectKind;
 use crate::timeline::DependenceKind;
@@ -17,6 +18,7 @@ impl LoggedMessages {
         let mut planner = CallPlanner {
             spans: self.spans,
             found: FxHashMap::default(),
+            moving: Vec::new(),
             next_token: 0,
             planned: PlannedCalls { names, ..PlannedCalls::default() },
         };
@@ -41,6 +43,13 @@ impl LoggedMessages {
             planner.meeting(communicator, meeting);
             planner.tokens(meeting);
         }
+        let mut calls = self.all_spans;
+        for (&thread, calling) in &self.threads {
+            let open = calling.open.map(|(begin, ..)| (begin, None));
+            calls.entry(thread).or_default().extend(open);
+        }
+        let moving = std::mem::take(&mut planner.moving);
+        planner.progress(&moving, &calls);
         planner.flow_of(&self.accesses);
         planner.planned.traffic.calls = self.threads.values().map(|calling| calling.calls).sum();
         planner.opaque(&self.opaque);
@@ -62,6 +71,9 @@ impl LoggedMessages {
     }
 }
 
+/// What a wait is for: the kind of object, the communicator, and the other rank.
+pub(super) type MessageSubject = (ObjectKind, u64, Option<u32>);
+
 #[derive(Debug, Default)]
 pub(super) struct FoundCall {
     pub(super) wait: Option<MessageWait>,
@@ -73,6 +85,8 @@ pub(super) struct FoundCall {
 pub(super) struct CallPlanner {
     pub(super) spans: FxHashMap<CallIndex, (Time, Option<Time>)>,
     pub(super) found: FxHashMap<CallIndex, FoundCall>,
+    /// Ends of messages that were matched.
+    moving: Vec<MovingMessage>,
     next_token: u64,
     pub(super) planned: PlannedCalls,
 }
@@ -115,15 +129,20 @@ impl CallPlanner {
             let flow = self.planned.flows.entry((send.thread, receive.thread)).or_default();
             flow.messages += 1;
             flow.bytes += send.bytes;
-            let kind = ObjectKind::Sender;
-            self.depend(receive.call, (send.posted, send.thread), (kind, communicator, sender));
+            let from = (ObjectKind::Sender, communicator, sender);
+            self.depend(receive.call, (send.posted, send.thread), from);
+            let to = (ObjectKind::Receiver, communicator, receiver);
+            let ends = [(receive.call, send.thread, from), (send.call, receive.thread, to)];
+            let moving = ends.into_iter().filter_map(|(call, other, subject)| {
+                Some(MovingMessage { call: call.filter(|call| call.0 != other)?, other, subject })
+            });
+            self.moving.extend(moving);
             let Some(call) = send.call else { continue };
             let is_over =
                 self.spans.get(&call).and_then(|span| span.1).is_some_and(|end| end < receive.posted);
             // A send that was over before did not need the receive; one that came after it did not wait.
             if !is_over && self.spans.get(&call).is_some_and(|span| span.0 < receive.posted) {
-                let kind = ObjectKind::Receiver;
-                self.depend(Some(call), (receive.posted, receive.thread), (kind, communicator, receiver));
+                self.depend(Some(call), (receive.posted, receive.thread), to);
             }
         }
     }
@@ -214,7 +233,7 @@ impl CallPlanner {
         &mut self,
         call: Option<CallIndex>,
         (time, source): (Time, ThreadId),
-        (kind, communicator, peer): (ObjectKind, u64, Option<u32>),
+        (kind, communicator, peer): MessageSubject,
     ) {
         let Some(call) = call.filter(|call| call.0 != source) else { return };
         let Some(&(begin, end)) = self.spans.get(&call) else { return };
