@@ -140,7 +140,7 @@ fn work_in_the_background_until_the_program_ends_holds_no_shorter_run_up() {
     or_skip!(Collector::Bpf.permitted());
     let killed = ("statistics.c", &["-pthread"][..]);
     let gains = held(&session, killed, "solve");
-    assert!(gains.truth > 70.0 && gains.predicted > 0.8 * gains.truth, "{}", gains.text());
+    assert!(gains.truth > 50.0 && gains.predicted > 0.8 * gains.truth, "{}", gains.text());
     let path = gains.recording.report("critical-path", "procedure");
     assert!(path.sum("procedure", "refresh", "seconds") < 0.01, "{}", gains.text());
 }
@@ -152,7 +152,7 @@ fn work_in_the_background_until_it_is_told_to_end_may_hold_a_shorter_run_up() {
     or_skip!(Collector::Bpf.permitted());
     let joined = ("statistics.c", &["-pthread", "-DJOINED"][..]);
     let gains = held(&session, joined, "solve");
-    assert!(gains.truth > 70.0, "{}", gains.text());
+    assert!(gains.truth > 50.0, "{}", gains.text());
     held_at(&session, joined, ("solve", 0.5));
 }
 

@@ -198,7 +198,8 @@ fn gain(
         Advice::UseProcesses => 0.0,
         _ => gain_by_even_shares(basis, lock).unwrap_or(0.0),
     };
-    let gain = GainRange { high: gain.high.max(shared), ..gain };
+    // Without the waits the run is as long as the thread that does most; even shares make that one shorter.
+    let gain = GainRange { high: gain.high + shared, ..gain };
     // Whatever becomes of the lock, what its users do has to be done; and nobody saves more than was waited for it and its calls took.
     let [working, spinning] = time_in_calls(input, lock.first);
     let most = (lock.contended.waited() as f64 + working + spinning)
@@ -211,7 +212,9 @@ fn gain(
 /// as workers that keep the lock of a queue while they work; nanoseconds. Without the waits alone each would do what it did.
 fn gain_by_even_shares(basis: &FindingBasis<'_, '_>, lock: &NamedLock) -> Option<f64> {
     let FindingBasis { input, facts, .. } = basis;
-    let threads = (lock.contended.waiters as f64 + 1.0).min(f64::from(facts.cpus.max(1)));
+    // Who keeps the lock need not wait for it.
+    let keepers = u64::from(!lock.contended.is_held());
+    let threads = ((lock.contended.waiters + keepers) as f64).clamp(1.0, f64::from(facts.cpus.max(1)));
     let with_it = lock.contended.handed.cpu as f64 * (1.0 - 1.0 / threads);
     let uneven = facts.busiest as f64 - facts.cpu as f64 / threads;
     (is_passed_on(input, &lock.all) && uneven > 0.0).then(|| with_it.min(uneven))
