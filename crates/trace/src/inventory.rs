@@ -17,7 +17,7 @@ use crate::state::{Cause, State};
 use crate::stops::{PossibleStop, Sleeps};
 use crate::stream::LogStream;
 use crate::transitions::Foreknowledge;
-use crate::working_stops::WorkingStop;
+use crate::working_stops::{WorkingStop, working_stops};
 
 /// One machine's log, as the first reading finds it. Times are the machine's own.
 #[derive(Debug, Default)]
@@ -90,7 +90,7 @@ pub(crate) struct InventoryThread {
     interrupted: Option<ReadWait>,
     sleeps: Sleeps,
     sleep_row: SleepRow,
-    working_stop: WorkingStop,
+    pub(crate) working_stop: WorkingStop,
     pub(crate) known: Foreknowledge,
 }
 
@@ -296,25 +296,12 @@ impl Inventory {
             thread.sleeps.cut();
             self.possible_stops.extend(thread.tell_stop(ThreadId::from_index(index)));
         }
-        self.find_working_stops(&processes);
+        let working = working_stops(&self.threads, &processes, &self.possible_stops);
+        self.possible_stops.extend(working);
     }
 }
 
 impl Inventory {
-    /// Threads that may have been told to end while they worked, by another one of their process.
-    fn find_working_stops(&mut self, processes: &[ProcessId]) {
-        for (index, thread) in self.threads.iter().enumerate() {
-            let id = ThreadId::from_index(index);
-            let life = thread.start.zip(thread.end).filter(|_| thread.known.stopped.is_none());
-            if let Some(stop) = life.and_then(|life| thread.working_stop.possible_stop(id, life))
-                && processes.get(stop.joiner.index()) == Some(&processes[index])
-                && self.possible_stops.iter().all(|told| told.thread != id)
-            {
-                self.possible_stops.push(stop);
-            }
-        }
-    }
-
     /// Whose ends are joined: those of threads by threads of the same process, else the end of the whole process.
     fn find_joined(&mut self, processes: &[ProcessId]) {
         let mut reaped = FxHashSet::default();

@@ -9,8 +9,10 @@
 //!
 //! Constant time per event; a few words per thread.
 
-use longpole_event::{Blocking, ThreadId, Time, Waker};
+use longpole_event::{Blocking, ProcessId, ThreadId, Time, Waker};
+use rustc_hash::FxHashSet;
 
+use crate::inventory::InventoryThread;
 use crate::stops::PossibleStop;
 
 /// A thread ends soon where it does within one part in so many of its life.
@@ -62,6 +64,22 @@ impl WorkingStop {
         let is_soon = told >= start && end.since(told).saturating_mul(SOON) <= end.since(start);
         is_soon.then_some(PossibleStop { thread, joiner, told, woken: end, works: true })
     }
+}
+
+/// Those of these threads, of these processes, that may have been told so by another one of their process, and of which not as much is known.
+pub(crate) fn working_stops(
+    threads: &[InventoryThread],
+    processes: &[ProcessId],
+    known: &[PossibleStop],
+) -> Vec<PossibleStop> {
+    let known: FxHashSet<ThreadId> = known.iter().map(|stop| stop.thread).collect();
+    let stop = |(index, thread): (usize, &InventoryThread)| {
+        let life = thread.start.zip(thread.end).filter(|_| thread.known.stopped.is_none())?;
+        let stop = thread.working_stop.possible_stop(ThreadId::from_index(index), life)?;
+        let is_of_process = processes.get(stop.joiner.index()) == processes.get(index);
+        (is_of_process && !known.contains(&stop.thread)).then_some(stop)
+    };
+    threads.iter().enumerate().filter_map(stop).collect()
 }
 
 #[cfg(test)]

@@ -75,19 +75,22 @@ impl PlannedStops {
 /// Those of the run, but for threads that work and share that work with others: they had as much to do.
 pub(super) fn of_run<T: Timelines>(timelines: &T, analysis: &Analysis) -> PlannedStops {
     let stops = &timelines.program().possible_stops;
-    let owner = |charge: &crate::Charge| timelines.paths().innermost(timelines.owner(charge.path));
-    let mut work: FxHashMap<(ProcedureId, ThreadId), u64> = FxHashMap::default();
+    if stops.iter().all(|stop| !stop.works) {
+        return PlannedStops::new(stops);
+    }
+    let mut by_thread: FxHashMap<ThreadId, FxHashMap<ProcedureId, u64>> = FxHashMap::default();
     let mut of_all: FxHashMap<ProcedureId, u64> = FxHashMap::default();
-    for charge in analysis.charges.iter().filter(|_| stops.iter().any(|stop| stop.works)) {
-        if let Some(place) = owner(charge) {
-            *work.entry((place.procedure, charge.thread)).or_default() += charge.measures.running;
-            *of_all.entry(place.procedure).or_default() += charge.measures.running;
+    for charge in &analysis.charges {
+        if let Some(place) = timelines.paths().innermost(timelines.owner(charge.path)) {
+            let own = by_thread.entry(charge.thread).or_default();
+            for work in [own, &mut of_all] {
+                *work.entry(place.procedure).or_default() += charge.measures.running;
+            }
         }
     }
     let shares = |stop: &PossibleStop| {
-        let own = || work.iter().filter(|((_, thread), _)| *thread == stop.thread);
-        let shared =
-            |((procedure, _), time): (&(ProcedureId, ThreadId), &u64)| (of_all[procedure] - time).min(*time);
+        let own = || by_thread.get(&stop.thread).into_iter().flatten();
+        let shared = |(procedure, time): (&ProcedureId, &u64)| (of_all[procedure] - time).min(*time);
         2 * own().map(shared).sum::<u64>() >= own().map(|(_, time)| time).sum()
     };
     let told: Vec<PossibleStop> = stops.iter().filter(|stop| !stop.works || !shares(stop)).copied().collect();
