@@ -57,6 +57,7 @@ mod stream;
 mod subject;
 mod survey;
 mod synchronisation_calls;
+mod task_runtime;
 mod timeline;
 mod tokens;
 mod trace;
@@ -88,6 +89,7 @@ pub use stops::PossibleStop;
 pub use stored::{LazyStored, Stored, StoredBytes, restored};
 pub use stream::{Axis, LogStream};
 pub use synchronisation_calls::{SynchronisationCall, SynchronisationCalls};
+pub use task_runtime::TaskRuntime;
 pub use timeline::{
     Acquisition, DependenceKind, Item, ItemKind, LockHold, ObservationKind, Placement, QueueId, Timelines,
     TokenId, Unfolded,

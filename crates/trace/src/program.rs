@@ -26,7 +26,7 @@ pub struct Program {
     pub owners: Vec<Ownership>,
     /// Where threads may run, as far as it was told; by machine, in the order of time.
     pub affinities: Vec<Affinity>,
-    /// Threads that did not end by themselves: another one of their process ended all of it. In the order of their ids.
+    /// Threads that did not end by themselves: another one of their process ended all of it while they worked. In the order of their ids.
     pub killed_by_exit: Vec<ThreadId>,
     /// Threads that may have been told to end while they slept or worked.
     pub possible_stops: Vec<PossibleStop>,

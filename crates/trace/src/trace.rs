@@ -31,6 +31,7 @@ use crate::spin_tails::{SpinTail, by_thread, with_tails};
 use crate::stacks::StackTable;
 use crate::stream::{Axis, LogStream, Merge, is_event};
 use crate::survey::{SurveyFindings, Surveyor};
+use crate::task_runtime::TaskRuntime;
 use crate::timeline::{Item, Placement, Timelines};
 use crate::transitions::{Foreknowledge, OngoingMeetings, ReplaySources, SentMessages, Transitions};
 
@@ -301,6 +302,9 @@ impl Trace {
                 *may_wait.entry(procedure).or_default() += time;
             }
             self.keep(index, found);
+        }
+        if TaskRuntime::of(&self.paths) != TaskRuntime::None {
+            self.program.killed_by_exit.clear();
         }
         self.evidence.may_wait = may_wait.into_iter().collect();
         self.evidence

@@ -11,7 +11,8 @@
 use longpole_event::{ThreadId, Time};
 use longpole_graph::{Arc, Dependence, ParallelismLevel, Sweep};
 use longpole_trace::{
-    Acquisition, Cause, DependenceKind, LockHold, ObservationKind, PathId, Paths, Program, State, TokenId,
+    Acquisition, Cause, DependenceKind, LockHold, ObservationKind, PathId, Paths, Program, State,
+    TaskRuntime, TokenId,
 };
 use rustc_hash::FxHashMap;
 
@@ -19,7 +20,7 @@ use super::arbitration::{ArbitratedThread, Arbitration};
 use super::ends::ThreadEnds;
 use super::plan::{CompactObjectId, ExecutionPlan, NodeId, PlanStep};
 use super::polls::{polled, polled_by_processes};
-use super::pools::{TaskRuntime, UnseenQueues};
+use super::pools::UnseenQueues;
 use super::possible_stops::{PlannedStops, stopped};
 use super::queues::TakenItems;
 use super::time_limits::TimeLimits;

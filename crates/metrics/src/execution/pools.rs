@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use longpole_event::ThreadId;
-use longpole_trace::{Cause, Paths, Program, State};
+use longpole_trace::{Cause, Program, State, TaskRuntime};
 
 use super::plan::{ExecutionPlan, Factors, PlanStep};
 
@@ -46,34 +46,6 @@ struct FedThreads {
     by_own: u64,
     by_others: u64,
     waited: BTreeSet<usize>,
-}
-
-/// Runtimes whose threads do whatever task there is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TaskRuntime {
-    /// Any thread of the program runs goroutines.
-    Go,
-    /// Threads that began at one call path run tasks.
-    Tasks,
-    /// None is known.
-    None,
-}
-
-impl TaskRuntime {
-    pub fn of(paths: &Paths) -> TaskRuntime {
-        let has = |is_of: fn(&str) -> bool| paths.procedures().iter().any(|procedure| is_of(&procedure.name));
-        if has(|name| matches!(name, "runtime.goexit" | "runtime.main" | "runtime.mcall" | "runtime.mstart"))
-        {
-            TaskRuntime::Go
-        } else if has(|name| {
-            name.starts_with("rayon_core::registry::")
-                || name.starts_with("tokio::runtime::scheduler::multi_thread")
-        }) {
-            TaskRuntime::Tasks
-        } else {
-            TaskRuntime::None
-        }
-    }
 }
 
 impl UnseenQueues {

@@ -15,13 +15,12 @@
 //! have come without a signal, and the wait would be shorter or longer in a changed run: that is not known.
 
 use longpole_event::{ThreadId, Time};
-use longpole_trace::{Cause, DependenceKind, LOOK, Program};
+use longpole_trace::{Cause, DependenceKind, LOOK, Program, TaskRuntime};
 use rustc_hash::FxHashSet;
 
 use crate::analysis::PathSegment;
 
 use super::plan::{ExecutionPlan, NodeId, PlanStep};
-use super::pools::TaskRuntime;
 
 /// Time limits that ran out, and what ended the waits that followed.
 #[derive(Debug, Default)]

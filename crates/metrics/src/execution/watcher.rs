@@ -8,10 +8,9 @@
 //! them go on: at which of their steps is no order of the program.
 
 use longpole_event::ThreadId;
-use longpole_trace::{PathId, Paths, Procedure, Program};
+use longpole_trace::{PathId, Paths, Procedure, Program, TaskRuntime};
 
 use super::plan::ExecutionPlan;
-use super::pools::TaskRuntime;
 
 /// Which thread it is, by where threads are seen: it is nowhere else. Others are seen there where it interrupts them.
 #[derive(Clone, Debug, Default)]
