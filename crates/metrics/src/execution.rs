@@ -96,11 +96,12 @@ impl ExecutionPlan {
         if foresight.steps > MOST_STEPS {
             return Ok(None);
         }
+        let stops = possible_stops::of_run(timelines, analysis);
         let compile = |hand_offs: &HandOffs| {
             let tree = (timelines.program(), timelines.paths());
             let mut compiler = Compiler::new(tree, analysis, foresight, MOST_STEPS);
             compiler.hand_offs = hand_offs;
-            compiler.stops = possible_stops::of_run(timelines, analysis);
+            compiler.stops = stops.clone();
             sweep(&Unfolded(timelines), false, &mut compiler)?;
             Ok(compiler.into_plan(timelines.program()))
         };

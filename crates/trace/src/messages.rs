@@ -10,11 +10,13 @@
 //!   member     |Communicate Meet~~~~~~~~~~====|                     collective: from its entry to that of the last of those whom
 //!   the last   ====================|Meet                            it has to wait for
 //! ```
-//! A message that both have posted may still need both in calls to move on ([`progress`]). The rest of a call is work of it. Messages of one channel do not overtake each other: so the n-th send is the one of the n-th
-//! receive, in the order in which they were posted, also where some of them name no source.
+//! A message that both have posted may still need both in calls to move on ([`progress`]). The rest of a call is work of it.
 //!
-//! Memory: 24 bytes a call, a message and a collective operation while this is found out, and a planned call for each that waits or
-//! depends on another process.
+//! Messages of one channel do not overtake each other: so the n-th send is the one of the n-th receive, in the order in which they were
+//! posted, also where some of them name no source.
+//!
+//! Memory: 24 bytes a call, a message and a collective operation while this is found out, twice that for each end of a message in a call
+//! that takes long, and a planned call for each that waits or depends on another process.
 
 mod opaque;
 mod planned;

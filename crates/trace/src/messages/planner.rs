@@ -85,7 +85,7 @@ pub(super) struct FoundCall {
 pub(super) struct CallPlanner {
     pub(super) spans: FxHashMap<CallIndex, (Time, Option<Time>)>,
     pub(super) found: FxHashMap<CallIndex, FoundCall>,
-    /// Ends of messages that were matched.
+    /// Ends of messages that were matched, in calls that may have waited for them to move on.
     moving: Vec<MovingMessage>,
     next_token: u64,
     pub(super) planned: PlannedCalls,
@@ -133,9 +133,13 @@ impl CallPlanner {
             self.depend(receive.call, (send.posted, send.thread), from);
             let to = (ObjectKind::Receiver, communicator, receiver);
             let ends = [(receive.call, send.thread, from), (send.call, receive.thread, to)];
-            let moving = ends.into_iter().filter_map(|(call, other, subject)| {
-                Some(MovingMessage { call: call.filter(|call| call.0 != other)?, other, subject })
-            });
+            let moving: Vec<_> = ends
+                .into_iter()
+                .filter_map(|(call, other, subject)| {
+                    let call = call.filter(|call| call.0 != other && self.may_wait_for_progress(*call))?;
+                    Some(MovingMessage { call, other, subject })
+                })
+                .collect();
             self.moving.extend(moving);
             let Some(call) = send.call else { continue };
             let is_over =

@@ -40,6 +40,11 @@ impl CallPlanner {
         }
     }
 
+    /// Whether the call takes so long that it can have waited for a message to move on.
+    pub(super) fn may_wait_for_progress(&self, call: CallIndex) -> bool {
+        matches!(self.spans.get(&call), Some(&(begin, Some(end))) if end.since(begin) >= SHORT)
+    }
+
     /// When the other rank entered the call that the message's call waited for, if it did.
     fn next_entry(&self, message: &MovingMessage, others: &[(Time, Option<Time>)]) -> Option<Time> {
         let &(begin, end) = self.spans.get(&message.call)?;
