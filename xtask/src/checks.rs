@@ -16,16 +16,21 @@ fn static_checks(steps: &mut Steps) {
     steps.step("format", || succeed(&mut cargo(&["fmt", "--all", "--check"])));
     steps.step("layering", layering::check);
     steps.step("type names", census::check);
-    steps.step("bpf object", bpf::check);
     steps.step("lints", || {
         succeed(&mut cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]))
     });
+}
+
+/// The check that needs a compiler for it.
+fn bpf_check(steps: &mut Steps) {
+    steps.step("bpf object", bpf::check);
 }
 
 /// `cargo xtask check`.
 pub fn check() -> Result<ExitCode> {
     let mut steps = Steps::new();
     static_checks(&mut steps);
+    bpf_check(&mut steps);
     Ok(steps.finish(&[]))
 }
 
@@ -35,8 +40,11 @@ const TESTS_PER_CPU: usize = 2;
 /// `cargo xtask test`: everything; the slow end-to-end tests where they are asked for.
 pub fn test(install: bool, slow: bool) -> Result<ExitCode> {
     let mut steps = Steps::new();
-    let missing = tools::provide(install);
+    // What is installed comes over the network, and is unpacked by one processor.
+    let tools = std::thread::spawn(move || tools::provide(install));
     static_checks(&mut steps);
+    let missing = tools.join().expect("installing does not panic");
+    bpf_check(&mut steps);
     let skips = root().join(SKIPS);
     fs::create_dir_all(root().join("target")).context("create the target folder")?;
     fs::write(&skips, "").with_context(|| format!("write {}", skips.display()))?;
