@@ -100,8 +100,8 @@ struct ContentionThread {
     waiting: Option<OngoingContention>,
     last: Option<EndedContention>,
     woken: Option<RecentWake>,
-    /// Who ended its last wait for what excludes nobody, and for what that was.
-    let_on: Option<(ThreadId, ObjectId)>,
+    /// Who ended its last wait for what excludes nobody, and for what that was, if that is known.
+    let_on: Option<(ThreadId, Option<ObjectId>)>,
     is_blocked: bool,
     past: CpuHistory,
 }
@@ -207,7 +207,10 @@ impl<'a> Waiters<'a> {
     }
 
     fn end(&mut self, thread: ThreadId, time: Time, by: Option<WaitWaker>) {
-        let Some(OngoingContention { object, since }) = self.of_thread(thread).waiting.take() else { return };
+        let Some(OngoingContention { object, since }) = self.of_thread(thread).waiting.take() else {
+            by.into_iter().for_each(|by| self.step_unknown(thread, by.thread));
+            return;
+        };
         // Who spins first may be seen where it waits only when it blocks.
         let path = self.ends.path(thread);
         let waited = time.since(since);

@@ -166,8 +166,8 @@ struct LiveThread {
     yielded: bool,
     /// It was seen somewhere.
     observed: bool,
-    /// What it waits for, and whether to write to it.
-    awaits: Option<(ObjectId, bool)>,
+    /// What it waits for, or waited for last.
+    awaits: Option<AwaitedObject>,
     /// The wait that it told of and that is not over.
     inside: Option<AnnouncedWait>,
     /// Times it was woken.
@@ -176,6 +176,16 @@ struct LiveThread {
     next_early: usize,
     /// It was woken, and its switch off the processor is still to be told.
     woken_early: Option<WaitEnd>,
+}
+
+/// What a thread waits for.
+#[derive(Clone, Copy, Debug)]
+struct AwaitedObject {
+    object: ObjectId,
+    /// It waits to write to it.
+    writes: bool,
+    /// It is a stream of bytes.
+    is_stream: bool,
 }
 
 /// Replays the events of one machine.

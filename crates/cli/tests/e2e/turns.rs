@@ -5,12 +5,18 @@ use crate::support::{Collector, Session, or_skip};
 /// Records the program, and compares what working ahead is promised with what it gains by construction, seconds.
 #[track_caller]
 fn assert_gain(source: &str, objects: &[&str], truth: f64) {
+    assert_gain_of((source, &[]), "let threads work ahead", objects, truth);
+}
+
+/// The same with this advice.
+#[track_caller]
+fn assert_gain_of((source, flags): (&str, &[&str]), advice: &str, objects: &[&str], truth: f64) {
     let session = Session::start();
     or_skip!(Collector::Bpf.permitted());
-    let program = or_skip!(session.build(source, &[]));
+    let program = or_skip!(session.build(source, flags));
     let recording = session.record(Collector::Bpf, &[program.to_str().unwrap()]).unwrap();
     let summary = recording.report("summary", "procedure");
-    let change = summary.changes("let threads work ahead").next().expect("it is advised");
+    let change = summary.changes(advice).next().expect("it is advised");
     let text = change["text"].as_str().unwrap();
     assert!(objects.iter().any(|object| text.starts_with(object)), "{change:?}");
     let of = |key: &str| change[key].as_f64().unwrap();
@@ -23,6 +29,15 @@ fn assert_gain(source: &str, objects: &[&str], truth: f64) {
 #[test]
 fn who_waits_for_the_only_buffer_is_to_have_more() {
     assert_gain("one_buffer.c", &["condition filled", "condition emptied"], 0.245);
+}
+
+/// 50 requests of 6 + 5 ms, each after the other; with several under way all but the last 5 ms go by in 300.
+#[test]
+fn who_waits_for_each_reply_is_to_ask_for_several_at_once() {
+    for flags in [&[][..], &["-DPOLLS"]] {
+        let connection = ["socket request_reply ↔ request_reply"];
+        assert_gain_of(("request_reply.c", flags), "ask earlier, or several at once", &connection, 0.245);
+    }
 }
 
 /// 80 items take 540 ms in all, for two threads 270; in order 380.

@@ -20,8 +20,13 @@ impl Waiters<'_> {
         {
             let of_object = &mut self.found.objects[object.index()];
             of_object.in_lockstep += waited;
-            of_object.lockstep_with = Some(with);
+            of_object.lockstep_with = with.or(of_object.lockstep_with);
         }
-        self.of_thread(thread).let_on = Some((by, object));
+        self.of_thread(thread).let_on = Some((by, Some(object)));
+    }
+
+    /// The same of a wait for nothing that is known, as for any of many files.
+    pub(super) fn step_unknown(&mut self, thread: ThreadId, by: ThreadId) {
+        self.of_thread(thread).let_on = Some((by, None));
     }
 }

@@ -250,7 +250,7 @@ impl Transitions<'_> {
             _ if !inside.is_first => {
                 self.await_object(thread, time, (inside.cause, inside.wait, path), observer);
             }
-            (Some(path), Some((object, _))) if inside.path.is_none() => observer.located(object, path),
+            (Some(path), Some(awaits)) if inside.path.is_none() => observer.located(awaits.object, path),
             _ => {}
         }
         self.enter(thread, time, State::Blocked(inside.cause), observer);

@@ -10,7 +10,7 @@
 use longpole_event::{PrimitiveId, ProcessId, ThreadId, Time};
 use rustc_hash::FxHashMap;
 
-use super::Transitions;
+use super::{AwaitedObject, Transitions};
 use crate::objects::ObjectId;
 use crate::observer::Observer;
 use crate::state::{Cause, State};
@@ -29,7 +29,9 @@ impl Transitions<'_> {
     /// The thread blocks at what it awaits, which may be a barrier.
     pub(super) fn block_at_barrier(&mut self, thread: ThreadId) {
         let live = &self.threads[thread.index()];
-        if let (State::Blocked(Cause::Barrier), Some((object, _))) = (live.state, live.awaits) {
+        if let (State::Blocked(Cause::Barrier), Some(AwaitedObject { object, .. })) =
+            (live.state, live.awaits)
+        {
             self.barriers.departures.depart(thread);
             let blocked = self.barriers.blocked.entry(object).or_default();
             if !blocked.contains(&thread) {
@@ -46,7 +48,7 @@ impl Transitions<'_> {
         waker: ThreadId,
         observer: &mut impl Observer,
     ) {
-        let Some((object, _)) = self.threads[thread.index()].awaits else { return };
+        let Some(AwaitedObject { object, .. }) = self.threads[thread.index()].awaits else { return };
         // Its own word says better when it leaves, and with whom.
         if self.inferred_wakers.has_arrived(thread) {
             return;
@@ -55,7 +57,7 @@ impl Transitions<'_> {
             let is_there = |thread: &ThreadId| {
                 let live = &self.threads[thread.index()];
                 live.state == State::Blocked(Cause::Barrier)
-                    && live.awaits.is_some_and(|(awaited, _)| awaited == object)
+                    && live.awaits.is_some_and(|awaits| awaits.object == object)
             };
             let mut round = self.barriers.blocked.remove(&object).unwrap_or_default();
             round.retain(is_there);
@@ -126,7 +128,7 @@ impl Transitions<'_> {
     /// The thread leaves the barrier whose round is over.
     pub(super) fn depart(&mut self, thread: ThreadId, time: Time, observer: &mut impl Observer) {
         let Some((token, last)) = self.barriers.departures.depart(thread) else { return };
-        let object = self.threads[thread.index()].awaits.map(|(object, _)| object);
+        let object = self.threads[thread.index()].awaits.map(|awaits| awaits.object);
         let acquisition = Acquisition { token, kind: DependenceKind::Barrier, object, queue: None, last };
         self.emit(thread, time, ItemKind::Acquire(acquisition), observer);
     }

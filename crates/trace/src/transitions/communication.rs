@@ -158,7 +158,7 @@ impl<'a> Transitions<'a> {
                 ongoing.remove(planned);
             }
             drop(ongoing);
-            let object = self.threads[thread.index()].awaits.map(|(object, _)| object);
+            let object = self.threads[thread.index()].awaits.map(|awaits| awaits.object);
             let acquisition = Acquisition { token, kind: DependenceKind::Barrier, object, queue: None, last };
             self.emit(thread, time, ItemKind::Acquire(acquisition), observer);
         }

@@ -4,6 +4,7 @@
 //!   A  write 0…100 ===== write 100…200        a read of bytes 0 to 150 acquires the tokens of both writes, whether or
 //!   B  ================================ read 0…150           not it waited; the second is not read up yet
 //! ```
+//! What a thread reads that waited for a stream last is of that stream, and need not be waited for where that is not.
 
 use std::collections::VecDeque;
 
@@ -113,17 +114,15 @@ impl Transitions<'_> {
         if unread.is_empty() {
             self.streams.0.remove(&what.channel);
         }
+        let awaits = self.threads[thread.index()].awaits.filter(|awaits| awaits.is_stream && !awaits.writes);
+        let object = awaits.map(|awaits| awaits.object);
         for (written, last) in acquired {
             let bytes = written.end.min(end).saturating_sub(written.begin.max(what.position));
             observer.received((self.global(written.thread), self.global(thread)), u64::from(last), bytes);
             if written.thread != thread || last {
                 let (token, kind) = (written.token, DependenceKind::Message);
-                self.emit(
-                    thread,
-                    time,
-                    ItemKind::Acquire(Acquisition { token, kind, object: None, queue: None, last }),
-                    observer,
-                );
+                let acquisition = Acquisition { token, kind, object, queue: None, last };
+                self.emit(thread, time, ItemKind::Acquire(acquisition), observer);
             }
         }
     }

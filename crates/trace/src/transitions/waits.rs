@@ -2,7 +2,7 @@
 
 use longpole_event::{Blocking, CallDefinition, PrimitiveId, StackId, ThreadId, Time};
 
-use super::{StackReason, Transitions};
+use super::{AwaitedObject, StackReason, Transitions};
 use crate::cause::{StackHints, cause};
 use crate::census::{BegunWait, Identity};
 use crate::objects::ObjectKind;
@@ -28,7 +28,11 @@ impl Transitions<'_> {
         if is_for_something(cause)
             && let Some(object) = observer.awaited(wait, path)
         {
-            self.threads[thread.index()].awaits = wait.map(|wait| (object, wait.writes));
+            self.threads[thread.index()].awaits = wait.map(|wait| AwaitedObject {
+                object,
+                writes: wait.writes,
+                is_stream: matches!(wait.kind, ObjectKind::Pipe | ObjectKind::Socket),
+            });
             self.emit(thread, time, ItemKind::Await(object), observer);
         }
     }

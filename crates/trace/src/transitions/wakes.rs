@@ -7,7 +7,7 @@
 
 use longpole_event::{CallId, StackId, ThreadId, Time, Waker};
 
-use super::{LiveThread, StackReason, Transitions};
+use super::{AwaitedObject, LiveThread, StackReason, Transitions};
 use crate::cause::{dependence, sends};
 use crate::connections::CarriedWake;
 use crate::observer::{Observer, ReplayAnomaly};
@@ -162,7 +162,7 @@ impl Transitions<'_> {
         if end.time == time && self.threads[source.index()].state.is_on_cpu() {
             self.observe(source, time, (end.stack, StackReason::Acting), observer);
         }
-        if let Some((object, writes)) = self.threads[thread.index()].awaits {
+        if let Some(AwaitedObject { object, writes, .. }) = self.threads[thread.index()].awaits {
             observer.provided(object, writes, self.sources.processes[source.index()]);
         }
         let (waker, kind) = (source, dependence(cause));

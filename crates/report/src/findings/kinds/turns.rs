@@ -31,8 +31,8 @@ use crate::quantity::{count_of, percent};
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "threads that wait for each other's turn",
-    when: "threads wait for a condition, semaphore, channel or pipe, at least half of that time until a thread goes on that had itself last waited for them: up to what the run executed without these waits gains. Or for a condition that is mostly signalled by threads that wait for it too, or in the procedure that waits, as those do who write results in order: up to the waits' sum divided by the threads that waited, give or take 10 %, where that is more than twice what the waits alone gain. Never more than the CPUs leave; one entry for two objects that are waited for in turn",
-    advice: "*let threads work ahead*: more room between them, or results that are kept until their turn comes",
+    when: "threads wait for a condition, semaphore, channel, pipe or socket, at least half of that time until a thread goes on that had itself last waited for them: up to what the run executed without these waits gains. Or for a condition that is mostly signalled by threads that wait for it too, or in the procedure that waits, as those do who write results in order: up to the waits' sum divided by the threads that waited, give or take 10 %, where that is more than twice what the waits alone gain. Never more than the CPUs leave; one entry for two objects that are waited for in turn",
+    advice: "*let threads work ahead*: more room between them, or results that are kept until their turn comes; of sockets *ask earlier, or several at once*",
     find,
     answer,
 };
@@ -66,8 +66,9 @@ fn named_objects(input: &ReportTables<'_>) -> Vec<NamedObject> {
     let mut named: BTreeMap<(ObjectKind, &str), NamedObject> = BTreeMap::new();
     let Some(contention) = &input.input().details.contention else { return Vec::new() };
     for (index, (object, contended)) in input.objects.all().iter().zip(&contention.objects).enumerate() {
-        use ObjectKind::{Channel, Condition, Future, Pipe, Semaphore};
-        if !matches!(object.kind, Channel | Condition | Future | Pipe | Semaphore) || contended.waits() == 0 {
+        use ObjectKind::{Channel, Condition, Future, Pipe, Semaphore, Socket};
+        let lets_go_on = matches!(object.kind, Channel | Condition | Future | Pipe | Semaphore | Socket);
+        if !lets_go_on || contended.waits() == 0 {
             continue;
         }
         let first = ObjectId(index as u32);
@@ -95,7 +96,11 @@ fn finding(
     let bounds = &basis.bounds;
     let range = GainRange::up_to(most(basis, locks, object, partner)?, bounds).with_all_work(bounds);
     let subject = FindingSubject::Object(object.first);
-    let found = Finding::advised(basis, (&KIND, Limit::Work), subject, (Advice::WorkAhead, range), false)?;
+    let advice = match object.kind {
+        ObjectKind::Socket => Advice::AskEarlier,
+        _ => Advice::WorkAhead,
+    };
+    let found = Finding::advised(basis, (&KIND, Limit::Work), subject, (advice, range), false)?;
     Some(found.predicted_by(Prediction::Execution).with(evidence(basis.input, object, partner)))
 }
 
