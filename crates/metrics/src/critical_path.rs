@@ -31,7 +31,7 @@
 //! newest 256 changes of L per live thread (a message that was sent before them is not followed, nor one that
 //! arrives long after its sender ended), and the hops that lead to live threads.
 //!
-//! It ends where the run does: a thread that was killed by the exit of its process ends no path, unless next to nothing is left without.
+//! It ends where the run does: a thread that was killed at its work ends no path, unless next to nothing is left without.
 //!
 //! It cannot see the second longest path: a procedure may hold all of the path, and its removal may still gain
 //! little. Nor does it know that work on a lock's queue could have been done in another order.
@@ -176,7 +176,7 @@ pub(crate) struct PathSearch {
     spins: SpinWaits,
     /// The longest path that ends at each token.
     tokens: FxHashMap<TokenId, TokenRelease>,
-    /// Threads that the exit of their process killed.
+    /// Threads that were killed at their work.
     killed: Vec<ThreadId>,
     /// The best end among the threads that have ended by themselves, and among those that were killed.
     best: Option<PathEnd>,
@@ -193,7 +193,7 @@ impl PathSearch {
             path_hand_offs: PathHandOffs::default(),
             spins: SpinWaits::default(),
             tokens: FxHashMap::default(),
-            killed: program.killed_by_exit.clone(),
+            killed: program.killed_at_work.clone(),
             best: None,
             best_killed: None,
             path: CriticalPath::default(),
@@ -541,7 +541,7 @@ mod tests {
     fn no_path_ends_with_a_thread_that_the_exit_of_its_process_killed() {
         let killed = |text: &str| {
             let mut timelines = longpole_testkit::draw(text);
-            timelines.program.killed_by_exit = vec![timelines.thread("T2")];
+            timelines.program.killed_at_work = vec![timelines.thread("T2")];
             let Ok(analysis) = crate::analyse(&timelines, &crate::MetricOptions::default());
             Drawn { timelines, analysis }
         };

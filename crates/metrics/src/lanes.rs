@@ -518,9 +518,9 @@ impl<R: Rules> Sweep for Lanes<'_, R> {
     }
 }
 
-/// Threads with whose end no path ends: those that the exit of their process killed, unless the critical path does.
+/// Threads with whose end no path ends: those that were killed at their work, unless the critical path does.
 fn ends_of_no_path(program: &Program, analysis: &Analysis) -> Vec<ThreadId> {
     let last = analysis.critical_cpu.segments.last();
-    let is_end = last.is_some_and(|last| program.is_killed_by_exit(last.thread));
-    if is_end { Vec::new() } else { program.killed_by_exit.clone() }
+    let is_end = last.is_some_and(|last| program.is_killed_at_work(last.thread));
+    if is_end { Vec::new() } else { program.killed_at_work.clone() }
 }

@@ -69,7 +69,7 @@ impl Relay {
             threads: (0..threads).map(thread).collect(),
             owners: Vec::new(),
             affinities: Vec::new(),
-            killed_by_exit: Vec::new(),
+            killed_at_work: Vec::new(),
             possible_stops: Vec::new(),
             begin_nanoseconds: 0,
             elapsed_nanoseconds: steps * STEP + STEP,

@@ -7,7 +7,6 @@ use rustc_hash::FxHashMap;
 use crate::affinities;
 use crate::connections::{CarriedEvent, LoggedConnections, ReadWait};
 use crate::evidence::{Evidence, SourceCounts};
-use crate::exits::killed_by_exit;
 use crate::inventory::Inventory;
 use crate::messages::{LoggedMessages, PlannedCalls};
 use crate::paths::Paths;
@@ -101,8 +100,9 @@ pub(crate) fn tree_of(manifest: &Manifest, inventories: &[Inventory], run: RunBo
             waiter: ThreadId(bases.1 + waiter.0),
             owner: ThreadId(bases.1 + owner.0),
         }));
-        let killed = killed_by_exit(inventory);
-        program.killed_by_exit.extend(killed.iter().map(|thread| ThreadId(bases.1 + thread.0)));
+        let killed =
+            inventory.threads.iter().zip(bases.1..).filter(|(thread, _)| thread.known.killed.is_some());
+        program.killed_at_work.extend(killed.map(|(_, id)| ThreadId(id)));
         affinities::add(&mut program, (&inventory.affinities, &axis), bases.1);
         let stops = inventory.possible_stops.iter();
         let stops = stops.filter(|stop| is_known(stop.thread) && is_known(stop.joiner));

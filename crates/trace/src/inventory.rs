@@ -12,6 +12,7 @@ use crate::deliveries::{Deliveries, is_late};
 use crate::dependences::{LogDependences, monitor_step};
 use crate::end_polls::{SeenEnd, SleepRow};
 use crate::error::Result;
+use crate::exits::find_killed;
 use crate::program::Affinity;
 use crate::state::{Cause, State};
 use crate::stops::{PossibleStop, Sleeps};
@@ -72,6 +73,8 @@ pub(crate) struct InventoryThread {
     pub(crate) creator: Option<ThreadId>,
     /// The system call in which it ended, where that was told.
     pub(crate) ended_in: Option<CallId>,
+    /// When its creator last did something before that.
+    pub(crate) creators_last: Option<Time>,
     pub(crate) name: Option<TextId>,
     pub(crate) program: Option<TextId>,
     pub(crate) title: Option<TextId>,
@@ -197,11 +200,7 @@ impl Inventory {
                 let stop = thread.tell_stop(event.thread);
                 self.possible_stops.extend(stop);
             }
-            EventKind::Out { blocking: Blocking::Dead, call, .. } => {
-                thread.end = Some(event.time);
-                thread.ended_in = call;
-                thread.known.dies_at_switch = true;
-            }
+            EventKind::Out { blocking: Blocking::Dead, call, .. } => self.die(event.thread, event.time, call),
             EventKind::Communicate { .. }
             | EventKind::Communicated
             | EventKind::MessageSend(_)
@@ -228,6 +227,17 @@ impl Inventory {
             EventKind::Sample { .. } => self.counts.samples += 1,
             _ => {}
         }
+    }
+
+    /// The thread is off its processor for ever.
+    fn die(&mut self, thread: ThreadId, time: Time, call: Option<CallId>) {
+        let creator =
+            self.threads[thread.index()].creator.and_then(|creator| self.threads.get(creator.index()));
+        let creator = creator.filter(|creator| creator.end.is_none());
+        let creators_last = creator.map(|creator| creator.blocked.unwrap_or(time));
+        let thread = &mut self.threads[thread.index()];
+        (thread.end, thread.ended_in, thread.creators_last) = (Some(time), call, creators_last);
+        thread.known.dies_at_switch = true;
     }
 
     /// The thread joins another one, at its end or before.
@@ -290,6 +300,7 @@ impl Inventory {
             let creator = thread.creator.and_then(|creator| processes.get(creator.index()));
             thread.known.is_new_process = creator.is_some_and(|&process| process != processes[index]);
         }
+        find_killed(&mut self.threads, &self.tables);
         self.find_joined(&processes);
         // Who joins a thread may end the program before that thread's last moment is told.
         for (index, thread) in self.threads.iter_mut().enumerate() {

@@ -24,7 +24,7 @@ use crate::stored::{Stored, restored};
 use crate::trace::Trace;
 
 stored! {
-    Program { command, file, machines, processes, threads, owners, affinities, killed_by_exit, possible_stops, begin_nanoseconds, elapsed_nanoseconds }
+    Program { command, file, machines, processes, threads, owners, affinities, killed_at_work, possible_stops, begin_nanoseconds, elapsed_nanoseconds }
     Machine { name, cpus, online_cpus, quota, shared_lines, real_time }
     SharedLineSamples { samples, lines }
     SharedLine { process, address, variable, procedure, samples, users }
@@ -73,7 +73,7 @@ impl KeptTrace {
 
     fn is_sound(&self, ids: &IdCounts) -> bool {
         let Program {
-            machines, processes, threads, owners, affinities, killed_by_exit, possible_stops, ..
+            machines, processes, threads, owners, affinities, killed_at_work, possible_stops, ..
         } = &self.program;
         let has_thread = |thread: ThreadId| thread.index() < ids.threads;
         let procedures = self.paths.procedures().len();
@@ -86,7 +86,7 @@ impl KeptTrace {
                 && (thread.prefix.0 as usize) < ids.paths
         }) && owners.iter().all(|owned| has_thread(owned.waiter) && has_thread(owned.owner))
             && affinities.iter().all(|affinity| has_thread(affinity.thread))
-            && killed_by_exit.iter().all(|&thread| has_thread(thread))
+            && killed_at_work.iter().all(|&thread| has_thread(thread))
             && possible_stops.iter().all(|stop| has_thread(stop.thread) && has_thread(stop.joiner))
             && self
                 .evidence

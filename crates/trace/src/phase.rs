@@ -206,9 +206,9 @@ where
             let end = whole.threads[thread.index()].end;
             self.to.is_none_or(|to| end.is_some_and(|end| end < to))
         };
-        let killed = whole.killed_by_exit.iter().filter(|thread| ends_within(thread));
-        let mut killed_by_exit: Vec<ThreadId> = killed.filter_map(|&thread| self.id(thread)).collect();
-        killed_by_exit.sort_unstable();
+        let killed = whole.killed_at_work.iter().filter(|thread| ends_within(thread));
+        let mut killed_at_work: Vec<ThreadId> = killed.filter_map(|&thread| self.id(thread)).collect();
+        killed_at_work.sort_unstable();
         let stops = whole.possible_stops.iter().filter_map(|stop| {
             let is_within = stop.told >= self.from && self.to.is_none_or(|to| stop.woken < to);
             let [told, woken] =
@@ -226,7 +226,7 @@ where
             threads,
             owners,
             affinities,
-            killed_by_exit,
+            killed_at_work,
             possible_stops,
             begin_nanoseconds: whole.begin_nanoseconds.saturating_add(self.from.nanoseconds()),
             elapsed_nanoseconds: elapsed.saturating_sub(self.from.nanoseconds()),

@@ -26,8 +26,9 @@ pub struct Program {
     pub owners: Vec<Ownership>,
     /// Where threads may run, as far as it was told; by machine, in the order of time.
     pub affinities: Vec<Affinity>,
-    /// Threads that did not end by themselves: another one of their process ended all of it while they worked. In the order of their ids.
-    pub killed_by_exit: Vec<ThreadId>,
+    /// Threads that did not end by themselves: another one of their process, or the one that waits for its end, ended all of it while they
+    /// worked. In the order of their ids.
+    pub killed_at_work: Vec<ThreadId>,
     /// Threads that may have been told to end while they slept or worked.
     pub possible_stops: Vec<PossibleStop>,
     /// Begin of the run on the first machine's clock, nanoseconds: the zero of all times.
@@ -123,10 +124,10 @@ impl Process {
 }
 
 impl Program {
-    /// Whether the exit of its process killed the thread.
+    /// Whether the thread was killed while it worked.
     #[must_use]
-    pub fn is_killed_by_exit(&self, thread: ThreadId) -> bool {
-        self.killed_by_exit.binary_search(&thread).is_ok()
+    pub fn is_killed_at_work(&self, thread: ThreadId) -> bool {
+        self.killed_at_work.binary_search(&thread).is_ok()
     }
 
     /// The thread's machine.

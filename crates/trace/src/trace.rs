@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use longpole_event::{CallDefinition, MachineId, ProcessId, Time};
+use longpole_event::{CallDefinition, MachineId, ProcessId, ThreadId, Time};
 use longpole_recording::{CollectorDescription, LogName, Manifest, RecordingFolder};
 use rustc_hash::FxHashMap;
 
@@ -13,6 +13,7 @@ use crate::columns::{ColumnsEnd, ItemCache, ItemColumns};
 use crate::dependences::{LogDependences, unseen};
 use crate::error::{Error, Result};
 use crate::evidence::Evidence;
+use crate::exits::KilledBy;
 use crate::id_owners::IdOwners;
 use crate::inventory::Inventory;
 use crate::kept::LazyColumns;
@@ -78,6 +79,13 @@ pub(crate) struct Surveyed {
 }
 
 impl Surveyed {
+    /// Whether it has the thread, which the exit of its process killed.
+    fn killed_by_exit(&self, thread: ThreadId) -> bool {
+        let index = thread.0.checked_sub(self.base);
+        let known = index.and_then(|index| self.known.get(index as usize));
+        known.is_some_and(|known| known.killed == Some(KilledBy::Exit))
+    }
+
     fn sources<'a>(
         &'a self,
         (sent, calls_planned): (&'a SentMessages, &'a PlannedCalls),
@@ -304,7 +312,9 @@ impl Trace {
             self.keep(index, found);
         }
         if TaskRuntime::of(&self.paths) != TaskRuntime::None {
-            self.program.killed_by_exit.clear();
+            let machines = &self.machines;
+            let by_exit = |thread: ThreadId| machines.iter().any(|machine| machine.killed_by_exit(thread));
+            self.program.killed_at_work.retain(|&thread| !by_exit(thread));
         }
         self.evidence.may_wait = may_wait.into_iter().collect();
         self.evidence

@@ -36,6 +36,7 @@ use crate::connections::{CarriedStreams, CarriedWakes};
 use crate::dependences::LogDependences;
 use crate::end_polls::SeenEnd;
 use crate::exit_wakes::ExitWakes;
+use crate::exits::KilledBy;
 use crate::id_owners::IdOwners;
 use crate::inferred_wakers::InferredWakers;
 use crate::messages::PlannedCalls;
@@ -78,6 +79,8 @@ pub(crate) struct Foreknowledge {
     pub(crate) is_joined: bool,
     /// Another process waits for the end of its process.
     pub(crate) is_reaped: bool,
+    /// What killed it while it worked.
+    pub(crate) killed: Option<KilledBy>,
     /// The number, from 0, of the wake that ended the sleep in which it was told to end.
     pub(crate) stopped: Option<u64>,
     /// Ends of others that it saw after a sleep, in the order of their wakes.
@@ -574,7 +577,6 @@ impl<'a> Transitions<'a> {
             if state == State::Absent {
                 self.forget_inside(thread, time, observer);
                 self.release_end(thread, time, observer);
-                self.ends.end(thread, self.sources.processes[thread.index()], time);
             }
             self.emit(thread, time, ItemKind::State(state), observer);
             match state {

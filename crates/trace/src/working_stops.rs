@@ -61,9 +61,14 @@ impl WorkingStop {
     /// Of a thread that lived so: that it may have been told to end.
     pub(crate) fn possible_stop(&self, thread: ThreadId, (start, end): (Time, Time)) -> Option<PossibleStop> {
         let (joiner, told) = self.joined.filter(|_| !self.is_let_go)?;
-        let is_soon = told >= start && end.since(told).saturating_mul(SOON) <= end.since(start);
+        let is_soon = told >= start && ends_soon((start, end), told);
         is_soon.then_some(PossibleStop { thread, joiner, told, woken: end, works: true })
     }
+}
+
+/// Whether a thread that lived so ended soon after that time.
+pub(crate) fn ends_soon((start, end): (Time, Time), time: Time) -> bool {
+    end.since(time).saturating_mul(SOON) <= end.since(start)
 }
 
 /// Those of these threads, of these processes, that may have been told so by another one of their process, and of which not as much is known.

@@ -68,7 +68,7 @@ impl Made {
             threads: (0..THREADS).map(thread).collect(),
             owners: Vec::new(),
             affinities: Vec::new(),
-            killed_by_exit: Vec::new(),
+            killed_at_work: Vec::new(),
             possible_stops: Vec::new(),
             begin_nanoseconds: 0,
             // The slowest way of waiting has five items in a microsecond.

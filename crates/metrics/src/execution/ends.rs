@@ -8,7 +8,7 @@
 //! them, so a shorter run ends when the first thread of each process does. A thread counts as killed if the first one did
 //! next to nothing between that thread's end and its own, or that thread did next to nothing after the first one's end.
 //! Where that is all that is known, threads that work for a good part of their lives are kept: what they did was wanted, though it is not
-//! known for what. Where the recording says that the exit killed a thread, nobody waited for what it did.
+//! known for what. Where the recording says that a thread was killed at its work, nobody waited for what it did.
 //!
 //! ```text
 //!   first thread   work work work  stop, join ........
@@ -37,7 +37,7 @@ const BACKGROUND: u64 = 20;
 struct EndingThread {
     /// The first thread of its process, where that is another one.
     first: Option<ThreadId>,
-    /// Whether the exit of its process is known to have killed it.
+    /// Whether it is known to have been killed at its work.
     is_killed: bool,
     /// CPU time up to now.
     used: u64,
@@ -83,7 +83,7 @@ impl ThreadEnds {
             .collect();
         let ending = program.threads.iter().enumerate().map(|(index, thread)| {
             let first = firsts[thread.process.index()].filter(|first| first.index() != index);
-            let is_killed = program.is_killed_by_exit(ThreadId::from_index(index));
+            let is_killed = program.is_killed_at_work(ThreadId::from_index(index));
             EndingThread { first, is_killed, ..EndingThread::default() }
         });
         ThreadEnds(ending.collect())

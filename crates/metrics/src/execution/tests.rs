@@ -144,7 +144,7 @@ fn the_run_does_not_wait_for_work_that_the_exit_of_the_process_cut_off() {
     let mut made = draw("unit 500000\nT1 AAAABBBBBBBBBBBBBBBB\nT2 CCCCCCCCCCCCCCCCCCCC");
     let without = |made: &MemoryTimelines| lasting_without(&plan_of(made), made, "B");
     assert_eq!(without(&made), (10.0, 10.0));
-    made.program.killed_by_exit = vec![made.thread("T2")];
+    made.program.killed_at_work = vec![made.thread("T2")];
     assert_eq!(without(&made), (10.0, 2.0));
 }
 

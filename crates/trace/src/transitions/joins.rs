@@ -11,10 +11,11 @@
 //!   B  .. sleep .. sleep ... join
 //! ```
 
-use longpole_event::{ProcessId, ThreadId, Time};
+use longpole_event::{CallId, ProcessId, ThreadId, Time};
 use rustc_hash::FxHashMap;
 
 use super::{LiveThread, Transitions};
+use crate::exits::{KilledBy, is_at_work};
 use crate::observer::{Observer, ReplayAnomaly};
 use crate::state::State;
 use crate::timeline::{Acquisition, DependenceKind, ItemKind, TokenId};
@@ -52,16 +53,20 @@ impl Transitions<'_> {
         }
     }
 
-    /// The thread is about to end.
+    /// The thread is about to end. Who killed it does not depend on what it did.
     pub(super) fn release_end(&mut self, thread: ThreadId, time: Time, observer: &mut impl Observer) {
         let known = &self.sources.known[thread.index()];
+        if known.killed == Some(KilledBy::Creator) {
+            return;
+        }
+        let process = self.sources.processes[thread.index()];
+        self.ends.end(thread, process, time);
         if known.is_joined {
             let token = self.tokens.make();
             self.joins.threads.insert(thread, token);
             self.emit(thread, time, ItemKind::Release(token), observer);
         }
         if known.is_reaped {
-            let process = self.sources.processes[thread.index()];
             let token = *self.joins.processes.entry(process).or_insert_with(|| self.tokens.make());
             self.emit(thread, time, ItemKind::Release(token), observer);
         }
@@ -72,6 +77,12 @@ impl Transitions<'_> {
             state if state.is_on_cpu() => self.acquire_end(joiner, time, token, observer),
             _ => self.joins.due.entry(joiner).or_default().push(token),
         }
+    }
+
+    /// Whether a thread that was in this call let another one go on by its own end, by which nothing was waited for.
+    pub(super) fn ends_killed(&self, thread: ThreadId, call: Option<CallId>) -> bool {
+        let is_killed = self.sources.known[thread.index()].killed == Some(KilledBy::Creator);
+        is_killed && self.call(call).is_none_or(|call| is_at_work(call.number))
     }
 
     /// The thread wakes for the time of this number, from a sleep: it may have been told to end meanwhile.

@@ -97,6 +97,7 @@ impl Transitions<'_> {
         };
         let source = source.filter(|&waker| waker != thread && waker.index() < self.threads.len());
         match (source, waker) {
+            (Some(source), _) if self.ends_killed(source, call) => {}
             (Some(source), _) => self.depend((thread, cause), time, (source, end), observer),
             (None, _) if carried.is_some() => self.depend_elsewhere(thread, time, carried, observer),
             (None, Waker::Interrupt | Waker::HardInterrupt | Waker::SoftInterrupt(_)) => {
