@@ -4,13 +4,15 @@
  *   client  ask 6 | [wait for the reply] ...       50 requests
  *   server  [wait for a request] answer 5 | ...
  *
- * request_reply N: N requests under way. With -DPOLLS the server waits for whatever comes, as one of many clients does.
+ * request_reply N: N requests under way. With -DPOLLS the client waits by poll, as the clients of many databases do, and the server by
+ * epoll for whatever comes.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,10 +35,14 @@ static void serve(int listener)
     char request;
     CHECK(connection >= 0);
     at_once(connection);
+#ifdef POLLS
+    struct epoll_event event = {.events = EPOLLIN};
+    int any = epoll_create1(0);
+    CHECK(any >= 0 && epoll_ctl(any, EPOLL_CTL_ADD, connection, &event) == 0);
+#endif
     for (;;) {
 #ifdef POLLS
-        struct pollfd any = {.fd = connection, .events = POLLIN};
-        CHECK(poll(&any, 1, -1) == 1);
+        CHECK(epoll_wait(any, &event, 1, -1) == 1);
 #endif
         if (read(connection, &request, 1) != 1)
             _exit(0);
@@ -66,6 +72,10 @@ int main(int argc, char **argv)
             CHECK(write(connection, "?", 1) == 1);
             asked++;
         } else {
+#ifdef POLLS
+            struct pollfd only = {.fd = connection, .events = POLLIN};
+            CHECK(poll(&only, 1, 10000) == 1);
+#endif
             CHECK(read(connection, &reply, 1) == 1);
             answered++;
         }

@@ -952,6 +952,21 @@ INLINE int is_on_descriptor(s32 number)
 	return 0;
 }
 
+#define POLL 7
+#define PPOLL 271
+
+/* Puts the only descriptor that a `poll` waits for into the first argument, in place of the address where it stands; whether it has one. */
+INLINE int is_poll_of_one(struct call *call, s32 number)
+{
+	s32 descriptor = -1;
+	if ((number != POLL && number != PPOLL) || call->arguments[1] != 1)
+		return 0;
+	if (bpf_probe_read_user(&descriptor, sizeof(descriptor), (void *)call->arguments[0]))
+		return 0;
+	call->arguments[0] = (u32)descriptor;
+	return 1;
+}
+
 INLINE struct file *file_behind(struct task_struct *task, u32 descriptor)
 {
 	struct files_struct *files = task->files;
@@ -1364,7 +1379,7 @@ int sched_switch(u64 *context)
 			}
 		} else if (previous->mm) {
 			s32 number = system_call(previous, &record.call, &record.number);
-			if (is_on_descriptor(number))
+			if (is_on_descriptor(number) || is_poll_of_one(&record.call, number))
 				record.file = look_at_file(previous, &record.call, time);
 			else
 				record.file = look_at_shared(&record.call, number);

@@ -14,9 +14,9 @@ pub(crate) fn essential(call: CallDefinition) -> CallDefinition {
         202 => [first, second, file(call)],
         // futex_wait, futex_wake, futex_requeue: address
         454..=456 => [first, 0, 0],
-        // poll, ppoll: the number of descriptors (none is a sleep)
-        7 | 271 => [0, second, 0],
-        // select, pselect6: the same
+        // poll, ppoll: the number of descriptors (none is a sleep), and the file behind the only one
+        7 | 271 => [0, second, file(call)],
+        // select, pselect6: the number of descriptors
         23 | 270 => [first, 0, 0],
         // ioctl, fcntl, flock: descriptor, command and file
         16 | 72 | 73 => [first & 0xffff_ffff, second, file(call)],

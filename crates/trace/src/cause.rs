@@ -148,6 +148,11 @@ pub(crate) fn sends(call: Option<&CallDefinition>) -> bool {
     call.is_some_and(|call| matches!(call.number, 1 | 18 | 20 | 40 | 42 | 44 | 46 | 48 | 3 | 307))
 }
 
+/// Whether this is `poll` or `ppoll`, which may have a time limit.
+pub(crate) fn is_poll(call: Option<&CallDefinition>) -> bool {
+    call.is_some_and(|call| matches!(call.number, 7 | 271))
+}
+
 /// Whether this is `sched_yield`.
 pub(crate) fn is_yield(call: Option<&CallDefinition>) -> bool {
     call.is_some_and(|call| call.number == 24)
@@ -205,6 +210,10 @@ pub(crate) fn by_system_call(call: &CallDefinition) -> Cause {
         42..=47 | 288 | 299 | 307 => Cause::Socket,
         // poll, ppoll: no descriptors is a clock; arguments are (descriptors, number, timeout)
         7 | 271 if call.arguments[1] == 0 => Cause::Sleep,
+        // one descriptor: what a read of it waits for
+        7 | 271 if call.arguments[1] == 1 && matches!(call.file, FileKind::Pipe | FileKind::Socket) => {
+            by_file(call.file)
+        }
         // select, pselect6
         23 | 270 if call.arguments[0] == 0 => Cause::Sleep,
         // poll, select, epoll_wait, pselect6, ppoll, epoll_pwait, epoll_pwait2

@@ -422,7 +422,7 @@ impl<'a> Transitions<'a> {
             (None, None) => self.wait_somewhere(thread, time, observer),
             _ => self.observe(thread, time, (stack, StackReason::Acting), observer),
         };
-        let cause = self.by_its_end(thread, cause(blocking, call, hints));
+        let cause = self.by_its_end(thread, cause(blocking, call, hints), call);
         let wait = subject(cause, call, hints).map(|subject| self.wait(thread, time, subject));
         self.await_object(thread, time, (cause, wait, Some(path)), observer);
         let told = wait.filter(|wait| wait.is_told).map(|wait| wait.kind.cause());

@@ -49,10 +49,12 @@ fn asked(session: &Session, program: &Path, address: &str) {
 fn a_service_that_is_not_recorded_is_to_be_asked_earlier() {
     let session = Session::alone();
     or_skip!(Collector::Bpf.permitted());
-    let program = or_skip!(session.build("outside_service.c", &["-pthread"]));
     // A port of its own: those above are given to who asks for a connection.
     let port = 20_000 + std::process::id() % 10_000;
-    asked(&session, &program, &port.to_string());
+    for flags in [&["-pthread"][..], &["-pthread", "-DPOLLS"]] {
+        let program = or_skip!(session.build("outside_service.c", flags));
+        asked(&session, &program, &port.to_string());
+    }
 }
 
 #[test]

@@ -5,10 +5,10 @@
 //!   B   ............ unlocks, wakes A ·         the wake is told before the switch: A is ready as soon as it is off its processor
 //! ```
 
-use longpole_event::{CallId, StackId, ThreadId, Time, Waker};
+use longpole_event::{CallDefinition, CallId, StackId, ThreadId, Time, Waker};
 
 use super::{AwaitedObject, LiveThread, StackReason, Transitions};
-use crate::cause::{dependence, sends};
+use crate::cause::{dependence, is_poll, sends};
 use crate::connections::CarriedWake;
 use crate::observer::{Observer, ReplayAnomaly};
 use crate::state::{Cause, State};
@@ -61,13 +61,16 @@ impl Transitions<'_> {
     }
 
     /// The cause of a wait that the thread begins now, by what ends it: a timer, or data that was held back.
-    pub(super) fn by_its_end(&self, thread: ThreadId, cause: Cause) -> Cause {
+    pub(super) fn by_its_end(&self, thread: ThreadId, cause: Cause, call: Option<&CallDefinition>) -> Cause {
         let live = &self.threads[thread.index()];
         let wake = live.woken_early.map_or(live.wakes, |end| end.wake);
         let known = &self.sources.known[thread.index()];
         let is_among = |wakes: &[u64]| wakes.binary_search(&wake).is_ok();
         match cause {
             Cause::Poll if is_among(&known.timer_wakes) => Cause::PollTimeout,
+            Cause::Pipe | Cause::Socket if is_poll(call) && is_among(&known.timer_wakes) => {
+                Cause::PollTimeout
+            }
             Cause::Socket | Cause::Poll if is_among(&known.delivery_wakes) => Cause::Delivery,
             _ => cause,
         }

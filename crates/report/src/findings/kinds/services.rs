@@ -6,7 +6,7 @@
 //! ```
 //! No thread of the program ends such a wait, so it is on the elapsed-weighted critical path. What the service does is not seen; but the
 //! program can ask before it needs the answer, or ask for several at once, and gains at most the waits' time on that path. Connections
-//! that others asked for are none: who serves waits for requests. Nor are waits by `poll` and the like, which are for many connections.
+//! that others asked for are none: who serves waits for requests. Nor are waits by `poll` and the like for any of many connections.
 
 use std::collections::BTreeMap;
 
