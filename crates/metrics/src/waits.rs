@@ -87,6 +87,11 @@ pub struct Waits {
 }
 
 impl Waits {
+    /// Those at barriers, blocked.
+    pub fn at_barriers(&self) -> impl Iterator<Item = &WaitClass> {
+        self.classes.iter().filter(|class| class.kind == WaitClassKind::Blocked(Cause::Barrier))
+    }
+
     /// Whether all steps that are named are there.
     pub(crate) fn is_sound(&self) -> bool {
         let shares =

@@ -7,11 +7,10 @@ use std::sync::Arc;
 use longpole_communication::RecordedCommunication;
 use longpole_event::{MachineId, ThreadId};
 use longpole_metrics::{
-    Analysis, By, ChangeSubject, Details, FoldedLeaf, GainsOf, Measures, Node, NodeRow, Order, Split,
-    WaitClass, WaitClassKind, Weight,
+    Analysis, By, ChangeSubject, Details, FoldedLeaf, GainsOf, Measures, Node, NodeRow, Order, Split, Weight,
 };
 use longpole_series::{NodeMetrics, SeriesCorrelations};
-use longpole_trace::{Cause, Evidence, Folding, ObjectId, Objects, Paths, Program};
+use longpole_trace::{Evidence, Folding, ObjectId, Objects, Paths, Program};
 
 use crate::find::FoundNodes;
 use crate::phase::Span;
@@ -208,8 +207,7 @@ impl<'a> ReportTables<'a> {
     pub(crate) fn barrier_split(&self) -> Option<Split> {
         let waits = self.details.waits.as_ref()?;
         let mut sum = Split::default();
-        let at_barriers = |class: &&WaitClass| class.kind == WaitClassKind::Blocked(Cause::Barrier);
-        waits.classes.iter().filter(at_barriers).for_each(|class| sum.add(&class.split));
+        waits.at_barriers().for_each(|class| sum.add(&class.split));
         Some(sum)
     }
 

@@ -215,6 +215,23 @@ fn threads_of_a_fork_that_end_early_are_to_be_balanced() {
     assert!(change("even").1.is_none_or(|[low, _]| low < truth / 2.0));
 }
 
+/// No thread has more to do than the other one, but in each round; whether the large pieces can be divided is not known.
+#[test]
+fn rounds_in_which_another_one_is_last_each_time_are_to_be_balanced() {
+    /// Seconds that others may take from either run.
+    const ROOM: f64 = 0.02;
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let even = session.least_seconds(&session.build("barrier_by_turns.c", &["-DEVEN"]).unwrap(), &[]);
+    let program = session.build("barrier_by_turns.c", &[]).unwrap();
+    let truth = session.least_seconds(&program, &[]) - even;
+    let recording = session.record(Collector::Bpf, &[&program]).unwrap();
+    let summary = recording.report("summary", "procedure");
+    let change = summary.changes("balance the work").next().expect("it is advised");
+    let [low, high] = ["gain_low_seconds", "gain_high_seconds"].map(|key| change[key].as_f64().unwrap());
+    assert!((low - ROOM..high + ROOM).contains(&truth), "{low} to {high} s; in truth {truth}");
+}
+
 #[test]
 fn threads_of_a_fork_that_end_early_are_load_imbalance() {
     let session = Session::start();

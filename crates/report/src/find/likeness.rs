@@ -12,7 +12,7 @@ const OFFERED: usize = 3;
 pub(super) enum Likeness {
     /// The name as it stands.
     Same,
-    /// The name without its arguments.
+    /// The name without its arguments, or its file.
     WithoutArguments,
     /// The last part of the name's path, without arguments.
     LastPart,
@@ -54,8 +54,13 @@ impl Likeness {
     }
 }
 
-/// `queue::push` of `queue::push(int)`; a name without arguments stays.
+/// `queue::push` of `queue::push(int)`, and `compute` of Python's `compute jobs.py`; another name stays.
 fn without_arguments(name: &str) -> &str {
+    if let Some((function, file)) = name.split_once(' ')
+        && file.ends_with(".py")
+    {
+        return function;
+    }
     let whole = name.strip_suffix(" const").unwrap_or(name);
     if !whole.ends_with(')') {
         return name;
@@ -130,5 +135,7 @@ mod tests {
         assert_eq!(without_arguments("f(void (*)(int))"), "f");
         assert_eq!(without_arguments("(anonymous namespace)::f"), "(anonymous namespace)::f");
         assert_eq!(without_arguments("main.(*Cache).get"), "main.(*Cache).get");
+        assert_eq!(without_arguments("compute jobs.py"), "compute");
+        assert_eq!(last_part("Pool.compute jobs.py"), "compute");
     }
 }

@@ -7,15 +7,17 @@
 //! ```
 //! How many threads take part is not known where the slowest never waits: that is what the range is, wider by how far
 //! such sums are off. Only the part of the waits counts that comes from work which all do (load imbalance, C §3.4): no sharing
-//! helps against what one thread alone has to do. A thread that spins at a barrier waits there too; of such waits nothing tells
+//! helps against what one thread alone has to do. What one thread does in one round and another one in the next may be shared, or not:
+//! up to that. A thread that spins at a barrier waits there too; of such waits nothing tells
 //! who ended them, so where they are most, the range begins at what even shares of all work would gain.
 
 use std::collections::BTreeMap;
 
 use longpole_event::ThreadId;
-use longpole_metrics::SynchronisationCost;
+use longpole_metrics::{Category, SynchronisationCost, WaitClass};
 use longpole_trace::Cause;
 
+use super::procedures::{is_of_one_thread, spread};
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit,
 };
@@ -29,7 +31,7 @@ use crate::quantity::count_of;
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "barriers",
-    when: "threads wait at barriers, blocked or spinning, by imbalance: that part of the waits' sum divided by the threads that waited, or by one more (the slowest may never wait), give or take 10 %, and no more than the CPUs leave; where most of it spins, from what even shares of all work gain",
+    when: "threads wait at barriers, blocked or spinning, by imbalance: that part of the waits' sum divided by the threads that waited, or by one more (the slowest may never wait), give or take 10 %, and no more than the CPUs leave; up to what comes, besides, from procedures in which several threads work, as another one may be last in each round; where most of it spins, from what even shares of all work gain",
     advice: "*balance the work*",
     find,
     answer,
@@ -57,8 +59,9 @@ fn finding(basis: &FindingBasis<'_, '_>) -> Option<Finding> {
         None if spinning == 0.0 => return None,
         _ => None,
     };
-    let [most, least] =
-        [times.len(), times.len() + 1].map(|threads| uneven.unwrap_or(1.0) * whole / threads as f64);
+    let shared = split.filter(|_| uneven.is_some()).map_or(1.0, |split| of_shared_work(input) / split.sum());
+    let gained = |part: f64, threads: usize| part * whole / threads as f64;
+    let (most, least) = (gained(shared, times.len()), gained(uneven.unwrap_or(1.0), times.len() + 1));
     let even = facts.imbalance / 100.0 * facts.busiest as f64;
     let least = if uneven.is_some() { least } else { least.min(even) };
     let waited = GainRange::of(&[least, most], MODEL_ERROR / 100.0 * most, bounds, bounds.elapsed);
@@ -77,6 +80,25 @@ fn finding(basis: &FindingBasis<'_, '_>) -> Option<Finding> {
         evidence = sentence![evidence, ", ", ShareInWords(100.0 * uneven), " by imbalance"];
     }
     Some(found.with(vec![evidence]))
+}
+
+/// What of the explained waits at barriers comes from imbalance, or from work of procedures in which several threads work, nanoseconds.
+fn of_shared_work(input: &ReportTables<'_>) -> f64 {
+    let Some(waits) = &input.input().details.waits else { return 0.0 };
+    let work = spread(input);
+    let is_shared = |procedure| work.get(&procedure).is_some_and(|threads| !is_of_one_thread(threads));
+    let of_class = |class: &WaitClass| {
+        let (mut all, mut shared) = (0.0, 0.0);
+        for share in class.direct.iter().filter(|share| share.positive > 0.0) {
+            let deed = waits.steps.step(share.step).deed;
+            if let (Category::Running, Some(place)) = (deed.category, deed.scope) {
+                all += share.positive;
+                shared += if is_shared(place.procedure) { share.positive } else { 0.0 };
+            }
+        }
+        class.split.imbalance + if all > 0.0 { class.split.insufficient * shared / all } else { 0.0 }
+    };
+    waits.at_barriers().map(of_class).sum()
 }
 
 /// Where threads wait at a barrier for longest.

@@ -65,9 +65,7 @@ impl<'a> WorkOfThreads<'a> {
 
     /// Whether one thread does nearly all of it.
     fn is_of_one_thread(&self, id: ProcedureId) -> bool {
-        let Some(threads) = self.spread.get(&id) else { return false };
-        let most = threads.values().copied().max().unwrap_or(0) as f64;
-        percent(most, threads.values().sum::<u64>() as f64) >= ONE_THREAD
+        self.spread.get(&id).is_some_and(is_of_one_thread)
     }
 
     /// Whether several threads do the same amount of it: then slack says nothing.
@@ -89,6 +87,12 @@ pub(super) fn spread(input: &ReportTables<'_>) -> BTreeMap<ProcedureId, BTreeMap
         }
     }
     spread
+}
+
+/// Whether one thread does nearly all of what threads do so long.
+pub(super) fn is_of_one_thread(threads: &BTreeMap<ThreadId, u64>) -> bool {
+    let most = threads.values().copied().max().unwrap_or(0) as f64;
+    percent(most, threads.values().sum::<u64>() as f64) >= ONE_THREAD
 }
 
 fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {

@@ -285,6 +285,24 @@ fn uneven_rounds_are_to_be_balanced() {
 }
 
 #[test]
+fn rounds_in_which_another_one_is_last_each_time_may_be_balanced() {
+    // Both wait for 60 ms in every second round, for what they have no part in then. Even shares of A and B take 240 of 360 ms.
+    let drawing = "\
+cpus 2
+1 = barrier b
+A = rounds:8 > load_tile:30
+B = rounds:9 > draw_tile:31
+one AAAAAAAAABBB111111AAAAAAAAABBB111111
+two BBB111111AAAAAAAAABBB111111AAAAAAAAA
+one@9 -> two barrier
+two@18 -> one barrier
+one@27 -> two barrier
+two@36 -> one barrier";
+    let barrier = entry(drawing, "barrier in `draw_tile`");
+    assert_eq!((barrier.0, milliseconds(barrier.1)), (Advice::Balance, (0.0, 120.0)));
+}
+
+#[test]
 fn to_spin_at_a_barrier_is_to_wait_there() {
     // 300 ms beside 90 ms: even shares gain 105. Calls of the barrier are 18 % of the CPU time, and only wait.
     let drawing = "\
