@@ -21,15 +21,26 @@ macro_rules! answers {
         process: $($process:ident),*;
         agent: $($agent:ident),*;
         both: $($both:ident),*;
+        all: $($all:ident),*;
     ) => {
-        mod bpf { answers![Bpf: $($only,)* $($process,)* $($agent,)* $($both,)*]; }
-        mod perf { answers![Perf: $($only,)* $($process,)* $($agent,)* $($both,)*]; }
-        mod import { answers![Import: $($only,)* $($process,)* $($agent,)* $($both,)*]; }
-        mod process { answers![Process: $($process,)* $($both,)*]; }
-        mod nobody { answers![Nobody: $($agent,)* $($both,)*]; }
+        mod bpf { answers![Bpf: $($only,)* $($process,)* $($agent,)* $($both,)* $($all,)*]; }
+        mod perf { answers![Perf: $($only,)* $($process,)* $($agent,)* $($both,)* $($all,)*]; }
+        mod process { answers![Process: $($process,)* $($both,)* $($all,)*]; }
+        mod nobody { answers![Nobody: $($agent,)* $($both,)* $($all,)*]; }
+        mod import {
+            answers![Import: $($all,)*];
+            answers![Import, seldom: $($only,)* $($process,)* $($agent,)* $($both,)*];
+        }
     };
     ($collector:ident: $($test:ident,)*) => {
         $(#[test] fn $test() { super::$test(crate::support::Collector::$collector) })*
+    };
+    ($collector:ident, seldom: $($test:ident,)*) => {
+        $(
+            #[test]
+            #[ignore = "together they take a minute: cargo xtask test --slow"]
+            fn $test() { super::$test(crate::support::Collector::$collector) }
+        )*
     };
 }
 
@@ -39,20 +50,16 @@ answers! {
     process: lock_hog_static;
     agent: fork_exec_tree, rust_channel;
     both:
-        serial_then_parallel,
         barrier_imbalance,
-        lock_hog,
         lock_hog_without_frame_pointers,
         spinner,
         pure_computation,
         more_threads_than_cpus,
-        condition_pipeline,
         semaphore,
         rwlock,
-        short_lived,
-        cpp_threads,
-        openmp,
-        rust_mutex;
+        cpp_threads;
+    // These are imported in each run of the tests, too.
+    all: serial_then_parallel, lock_hog, condition_pipeline, short_lived, openmp, rust_mutex;
 }
 
 /// What a wait for `cause` may be called: chains of frame pointers, all that an import has, lose the caller

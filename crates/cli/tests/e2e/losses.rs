@@ -48,6 +48,7 @@ fn assert_widened(recording: &Recording, share: f64) {
 }
 
 #[test]
+#[ignore = "it takes ten seconds: cargo xtask test --slow"]
 fn what_a_stopped_recorder_lost_leads_the_answer_and_widens_predictions() {
     let session = Session::alone();
     let program = or_skip!(session.build("rapid_pairs.c", &[]));

@@ -489,6 +489,7 @@ fn a_go_program_that_collects_garbage_is_predicted() {
 
 /// What leaving a method of a Java program out gains, by what-if's range and by the program run anew; its lock has the method's name.
 #[test]
+#[ignore = "it takes ten seconds: cargo xtask test --slow"]
 fn a_java_program_with_a_lock_is_predicted() {
     /// Points by which the truth may be outside: what is compiled when differs from run to run.
     const CLOSE: f64 = 12.0;

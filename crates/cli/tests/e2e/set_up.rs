@@ -134,6 +134,7 @@ fn a_privileged_program_s_places_are_not_recorded() {
 
 /// While the recorder is stopped others' switches fill the rings, so that no record tells that the program was executed.
 #[test]
+#[ignore = "it takes ten seconds: cargo xtask test --slow"]
 fn a_privileged_program_s_places_are_not_recorded_where_its_start_was_lost() {
     let session = Session::alone();
     let nobody = or_skip!(set_up(&session, Holder::PrivilegedProcess));

@@ -92,6 +92,7 @@ fn the_last_part_of_a_run_is_right() {
 }
 
 #[test]
+#[ignore = "it takes ten seconds: cargo xtask test --slow"]
 fn a_recording_stays_below_its_bound() {
     let session = Session::alone();
     or_skip!(Collector::Bpf.permitted());

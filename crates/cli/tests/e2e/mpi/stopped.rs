@@ -43,6 +43,7 @@ fn no_message_is_lost_while_the_recorder_does_not_come_to_read() {
 }
 
 #[test]
+#[ignore = "it takes ten seconds: cargo xtask test --slow"]
 fn calls_that_find_no_room_are_told_of_all_and_no_message_is_matched_with_another() {
     let session = Session::start();
     for mpi in MpiImplementation::ALL {
