@@ -9,6 +9,7 @@ pub(crate) mod jobs;
 mod machines;
 mod not_understood;
 mod one_sided;
+mod polling;
 mod prepared;
 mod stopped;
 
@@ -391,9 +392,10 @@ fn the_rank_that_others_wait_for_is_named_with_what_it_does_and_what_balance_gai
             assert!(is_near, "{low}–{high} s, not {least} to {most}: {subject} {mpi:?}");
             assert!(!answer.contains("block instead of spinning"), "{answer}");
             assert!(!answer.contains("Threads spin"), "{answer}");
-            // Where other programs take the processors, that may lead.
+            // Where other programs take the processors, that may lead; and that three ranks poll on two of them.
             let elapsed = recording.report("summary", "procedure").number("recording", "elapsed_seconds");
-            assert!(least / elapsed < 0.1 || answer.contains(says), "{answer}");
+            let other_leads = least / elapsed < 0.1 || answer.contains("3 ranks that poll");
+            assert!(other_leads || answer.contains(says), "{answer}");
         }
     }
 }

@@ -83,6 +83,8 @@ pub(crate) enum FindingSubject {
     Processors,
     /// Busy waits at an unknown place.
     Spinning,
+    /// So many ranks that poll for messages.
+    PollingRanks(u64),
     /// All work.
     Work,
 }
@@ -135,6 +137,7 @@ impl FindingSubject {
             }
             FindingSubject::Processors => "waiting for a CPU".into(),
             FindingSubject::Spinning => "spinning".into(),
+            FindingSubject::PollingRanks(count) => format!("{count} ranks that poll").into(),
             FindingSubject::Work => "all work".into(),
         }
     }
@@ -193,6 +196,8 @@ pub(crate) enum Advice {
     SignalInTime,
     /// Threads spin: let them block, or have nothing to wait for.
     Block,
+    /// Ranks poll for messages on processors that others need: let them yield these.
+    Yield,
     /// More can run than there are processors.
     MoreProcessors,
     /// Threads wait for CPUs to which they are pinned, beside others: let them run there.
@@ -230,6 +235,7 @@ impl Advice {
             Advice::AwaitEvent => "wait for the event",
             Advice::SignalInTime => "signal it in time",
             Advice::Block => "block instead of spinning, or balance",
+            Advice::Yield => "yield while waiting, or run fewer",
             Advice::MoreProcessors => "more CPUs",
             Advice::Unpin => "unpin",
             Advice::FreeProcessors => "free the CPUs",

@@ -11,6 +11,7 @@ pub(super) mod outside;
 pub(super) mod parallel_regions;
 mod passed_on;
 pub(super) mod pinned;
+pub(super) mod polling_ranks;
 pub(super) mod procedures;
 pub(super) mod processes;
 pub(super) mod processors;

@@ -3,14 +3,15 @@
 use super::finding::FindingKind;
 use super::kinds::{
     barriers, deliveries, devices, fork_joins, late_ranks, locks, outside, parallel_regions, pinned,
-    procedures, processes, processors, requests, services, shared_lines, short_processes, sleep, spinning,
-    starved_writers, stuck, synchronisation, time_limits, turns, work,
+    polling_ranks, procedures, processes, processors, requests, services, shared_lines, short_processes,
+    sleep, spinning, starved_writers, stuck, synchronisation, time_limits, turns, work,
 };
 
 /// Every kind of finding. Of findings that are worth the same the one of the earlier kind goes first.
 pub(crate) const KINDS: &[&FindingKind] = &[
     &stuck::KIND,
     &spinning::KIND,
+    &polling_ranks::KIND,
     &late_ranks::KIND,
     &parallel_regions::KIND,
     &shared_lines::KIND,

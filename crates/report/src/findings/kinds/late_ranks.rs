@@ -15,6 +15,7 @@ use longpole_event::{ProcessId, ThreadId};
 use longpole_metrics::{By, Category, Node, StepShare, WaitClass, Waits};
 use longpole_trace::{ObjectKind, PlaceId, ProcedureId, is_message_library};
 
+use super::polling_ranks::crowded_ranks;
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit, rank_name,
 };
@@ -29,7 +30,7 @@ use crate::quantity::{count_of, percent, time_text};
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "a rank that comes late",
-    when: "other ranks wait in calls that pass messages while a rank runs longer than they do: the sum of what it runs longer, over those that wait, divided by them and itself, give or take 10 %; with more ranks than processors at least what the late rank runs longer than all ranks' work takes on these, and at most the time for which ranks poll more; leads from 5 % of the run",
+    when: "other ranks wait in calls that pass messages while a rank runs longer than they do: the sum of what it runs longer, over those that wait, divided by them and itself, give or take 10 %; with more ranks than processors at least what the late rank runs longer than all ranks' work takes on these, and at most its part of the time for which ranks poll more; leads from 5 % of the run",
     advice: "*balance the work*; *parallelise* what the late rank alone does",
     find,
     answer,
@@ -174,18 +175,24 @@ fn late_ranks(input: &ReportTables<'_>) -> BTreeMap<ProcessId, LateRank> {
 
 fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
     let ranks = late_ranks(basis.input);
-    ranks.iter().filter_map(|(&process, rank)| finding(basis, process, rank)).collect()
+    let waited: f64 = ranks.values().map(LateRank::sum).sum();
+    ranks.iter().filter_map(|(&process, rank)| finding(basis, process, (rank, waited))).collect()
 }
 
-fn finding(basis: &FindingBasis<'_, '_>, process: ProcessId, rank: &LateRank) -> Option<Finding> {
+/// Of a rank, where others wait so long for all that come late.
+fn finding(
+    basis: &FindingBasis<'_, '_>,
+    process: ProcessId,
+    (rank, waited): (&LateRank, f64),
+) -> Option<Finding> {
     let FindingBasis { facts, bounds, .. } = basis;
     let ((procedure, _), waiters) = (rank.procedure()?, rank.waiters());
     let gain = rank.sum() / (waiters + 1) as f64;
     let mut range = GainRange::of(&[gain], MODEL_ERROR / 100.0 * gain, bounds, bounds.without(0.0));
     if let Some(left) = left_by_processors(basis, process) {
         range.low = range.low.min(left);
-        // Early ranks that poll take processors from those that compute, and no longer do with even shares.
-        let polled = facts.polling as f64 / f64::from(facts.cpus);
+        // Early ranks that poll take processors from those that compute, and no longer do with even shares, as far as they waited for this one.
+        let polled = rank.sum() / waited * facts.polling as f64 / f64::from(facts.cpus);
         range.high = (range.high + polled).min(bounds.without(0.0)).max(range.high);
     }
     let advice = if 2.0 * rank.alone > rank.sum() { Advice::Parallelise } else { Advice::Balance };
@@ -204,19 +211,15 @@ fn finding(basis: &FindingBasis<'_, '_>, process: ProcessId, rank: &LateRank) ->
 
 /// What even shares leave to gain where more ranks compute than there are processors, which the early ranks use while they do.
 fn left_by_processors(basis: &FindingBasis<'_, '_>, late: ProcessId) -> Option<f64> {
-    let program = basis.input.program;
-    let ranks = program.processes.iter().filter(|process| process.rank.is_some()).count();
-    let processors = basis.facts.cpus as usize;
-    if processors == 0 || ranks <= processors {
-        return None;
-    }
+    crowded_ranks(basis)?;
+    let (program, processors) = (basis.input.program, basis.facts.cpus);
     let running = |id: ProcessId| {
         let rows = basis.input.rows(By::Process).iter();
         rows.filter(|row| row.node == Node::Process(id)).map(|row| row.own.running as f64).sum::<f64>()
     };
     let ids = (0..program.processes.len()).map(ProcessId::from_index);
     let of_all: f64 = ids.filter(|id| program.processes[id.index()].rank.is_some()).map(running).sum();
-    Some((running(late) - of_all / processors as f64).max(0.0))
+    Some((running(late) - of_all / f64::from(processors)).max(0.0))
 }
 
 fn answer(basis: &FindingBasis<'_, '_>, finding: &Finding) -> LeadingAnswer {
