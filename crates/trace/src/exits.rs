@@ -13,11 +13,11 @@
 //! signal of a third one, while its creator waited for it, did what was waited for. Threads of runtimes that run tasks of their own do
 //! whatever task there is, so that one that is killed by an exit may have done what the last one goes on with: of these nothing is told.
 
-use longpole_event::ProcessId;
+use longpole_event::{CallId, ProcessId};
 use longpole_recording::DefinitionTables;
 use rustc_hash::FxHashSet;
 
-use crate::inventory::InventoryThread;
+use crate::inventory::{InventoryThread, LetGo};
 use crate::working_stops::ends_soon;
 
 /// x86-64 system call numbers (arch/x86/entry/syscalls/syscall_64.tbl).
@@ -45,7 +45,10 @@ pub(crate) fn is_at_work(call: i32) -> bool {
 
 /// Finds the threads of a log that were killed.
 pub(crate) fn find_killed(threads: &mut [InventoryThread], tables: &DefinitionTables) {
-    let call = |thread: &InventoryThread| Some(tables.calls.get(thread.ended_in?.index())?.number);
+    let number = |call: Option<CallId>| Some(tables.calls.get(call?.index())?.number);
+    let call = |thread: &InventoryThread| number(thread.ended_in);
+    // What a thread lets go in its own code it lets go by its end.
+    let ends = |wait: &LetGo| number(wait.call).is_none_or(is_at_work);
     let process = |index: usize| tables.threads.get(index).map(|thread| thread.process);
     let of_process = |is_one: &dyn Fn(&InventoryThread) -> bool| -> FxHashSet<ProcessId> {
         let found = threads.iter().enumerate().filter(|(_, thread)| is_one(thread));
@@ -54,7 +57,7 @@ pub(crate) fn find_killed(threads: &mut [InventoryThread], tables: &DefinitionTa
     let exited = of_process(&|thread| call(thread) == Some(EXIT_GROUP));
     let stopped = of_process(&|thread| {
         let has_exited = call(thread).is_none_or(|number| number == EXIT);
-        thread.known.is_new_process && !has_exited && is_stopped_by_creator(thread)
+        thread.known.is_new_process && !has_exited && is_stopped_by_creator(thread, ends)
     });
     for (index, thread) in threads.iter_mut().enumerate() {
         if !call(thread).is_some_and(is_at_work) {
@@ -69,17 +72,18 @@ pub(crate) fn find_killed(threads: &mut [InventoryThread], tables: &DefinitionTa
     }
 }
 
-/// Whether the thread's end follows soon after its creator has done something.
-fn is_stopped_by_creator(thread: &InventoryThread) -> bool {
+/// Whether the thread's end follows soon after its creator has done something, which `ends` tells from what only its end let the creator do.
+fn is_stopped_by_creator(thread: &InventoryThread, ends: impl Fn(&LetGo) -> bool) -> bool {
     let (Some(start), Some(end), Some(last)) = (thread.start, thread.end, thread.creators_last) else {
         return false;
     };
-    ends_soon((start, end), last)
+    let waited = thread.let_go.filter(|wait| Some(wait.thread) == thread.creator && ends(wait));
+    ends_soon((start, end), waited.map_or(last, |wait| wait.since))
 }
 
 #[cfg(test)]
 mod tests {
-    use longpole_event::{CallDefinition, CallId, FileKind, ThreadDefinition, Time};
+    use longpole_event::{CallDefinition, CallId, FileKind, ThreadDefinition, ThreadId, Time};
 
     use super::*;
 
@@ -107,6 +111,31 @@ mod tests {
         // In its own code, or in a call that waits for nothing; not the one that exits, one that waits, or one that exits by itself.
         let ends = [231, NONE, 12, 202, EXIT].map(|call| (0, call, None));
         assert_eq!(killed(&ends), [None, Some(KilledBy::Exit), Some(KilledBy::Exit), None, None]);
+    }
+
+    #[test]
+    fn what_the_creator_does_since_the_process_ended_does_not_count() {
+        let mut tables = DefinitionTables::default();
+        let mut threads = vec![InventoryThread::default()];
+        for number in [NONE, 1] {
+            tables.calls.push(CallDefinition { number, arguments: [0; 3], file: FileKind::None });
+        }
+        tables.threads.push(ThreadDefinition { tid: 1, process: ProcessId(1) });
+        let at = Time::from_nanoseconds;
+        (threads[0].start, threads[0].end, threads[0].creators_last) =
+            (Some(at(0)), Some(at(1000)), Some(at(1000)));
+        (threads[0].ended_in, threads[0].creator) = (Some(CallId(0)), Some(ThreadId(7)));
+        threads[0].known.is_new_process = true;
+        let mut killed = |since: u64, call: u32| {
+            threads[0].let_go =
+                Some(LetGo { thread: ThreadId(7), since: at(since), call: Some(CallId(call)) });
+            find_killed(&mut threads, &tables);
+            threads[0].known.killed
+        };
+        // It crashed while its creator waited for it; it was killed, and its end waited for; or it had only written to its creator.
+        assert_eq!(killed(300, 0), None);
+        assert_eq!(killed(990, 0), Some(KilledBy::Creator));
+        assert_eq!(killed(300, 1), Some(KilledBy::Creator));
     }
 
     #[test]

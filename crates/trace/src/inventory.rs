@@ -75,6 +75,8 @@ pub(crate) struct InventoryThread {
     pub(crate) ended_in: Option<CallId>,
     /// When its creator last did something before that.
     pub(crate) creators_last: Option<Time>,
+    /// The last wait that it ended.
+    pub(crate) let_go: Option<LetGo>,
     pub(crate) name: Option<TextId>,
     pub(crate) program: Option<TextId>,
     pub(crate) title: Option<TextId>,
@@ -95,6 +97,16 @@ pub(crate) struct InventoryThread {
     sleep_row: SleepRow,
     pub(crate) working_stop: WorkingStop,
     pub(crate) known: Foreknowledge,
+}
+
+/// A wait of a thread that another one ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LetGo {
+    pub(crate) thread: ThreadId,
+    /// Since when it waited.
+    pub(crate) since: Time,
+    /// What the other one was in.
+    pub(crate) call: Option<CallId>,
 }
 
 impl Inventory {
@@ -171,11 +183,12 @@ impl Inventory {
         if let EventKind::Joined { ended } = event.kind {
             self.join(event.thread, event.time, ended);
         }
-        if let EventKind::Wake { waker: Waker::Thread(waker), .. } = event.kind
+        if let EventKind::Wake { waker: Waker::Thread(waker), call, .. } = event.kind
             && let Some(since) = self.threads.get(event.thread.index()).and_then(|thread| thread.blocked)
             && let Some(waker) = self.threads.get_mut(waker.index())
         {
             waker.sleeps.let_go(event.thread, since);
+            waker.let_go = Some(LetGo { thread: event.thread, since, call });
         }
         let Some(thread) = self.thread(event.thread) else { return };
         thread.start = thread.start.or(Some(event.time));
@@ -235,9 +248,9 @@ impl Inventory {
             self.threads[thread.index()].creator.and_then(|creator| self.threads.get(creator.index()));
         let creator = creator.filter(|creator| creator.end.is_none());
         let creators_last = creator.map(|creator| creator.blocked.unwrap_or(time));
-        let thread = &mut self.threads[thread.index()];
-        (thread.end, thread.ended_in, thread.creators_last) = (Some(time), call, creators_last);
-        thread.known.dies_at_switch = true;
+        let own = &mut self.threads[thread.index()];
+        (own.end, own.ended_in, own.creators_last) = (Some(time), call, creators_last);
+        own.known.dies_at_switch = true;
     }
 
     /// The thread joins another one, at its end or before.

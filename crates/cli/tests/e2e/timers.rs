@@ -146,6 +146,15 @@ fn work_in_the_background_until_it_is_killed_holds_no_shorter_run_up() {
     }
 }
 
+/// Nobody killed it: it died of its own fault.
+#[test]
+fn work_of_a_child_that_crashes_is_waited_for() {
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let gains = held(&session, ("crashing_child.c", &[]), "child_work");
+    assert!(gains.truth > 35.0, "{}", gains.text());
+}
+
 /// It had as much to do, or was told to end by a flag: the range holds both.
 #[test]
 fn work_in_the_background_until_it_is_told_to_end_may_hold_a_shorter_run_up() {
