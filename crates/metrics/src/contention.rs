@@ -36,6 +36,7 @@ use crate::pair_counts::PairCounts;
 use crate::states::Spread;
 use crate::wait_ends::{WaitEnds, WaitWaker, goes_on};
 pub use contended_object::{ContendedObject, Handover, WaiterPair};
+use lockstep::LetGoBy;
 use wake_bursts::{RecentWake, WakeBurst};
 
 /// What happened at each object.
@@ -100,8 +101,9 @@ struct ContentionThread {
     waiting: Option<OngoingContention>,
     last: Option<EndedContention>,
     woken: Option<RecentWake>,
-    /// Who ended its last wait for what excludes nobody, and for what that was, if that is known.
-    let_on: Option<(ThreadId, Option<ObjectId>)>,
+    let_go_by: LetGoBy,
+    /// What its last wait took from that of the thread that ended it.
+    taken: Option<(ThreadId, Option<ObjectId>)>,
     is_blocked: bool,
     past: CpuHistory,
 }
@@ -196,11 +198,15 @@ impl<'a> Waiters<'a> {
         queue.length += 1;
         let of_thread = self.of_thread(thread);
         of_thread.waiting = Some(OngoingContention { object, since: time });
-        let last = of_thread.last.take().filter(|last| last.object == object && !last.by_waiter);
-        let is_lost = last.is_some_and(|last| {
-            let work = of_thread.past.at(now).cpu - of_thread.past.at(last.at).cpu;
-            work < LOST_AGAIN && (work as f64) < LOST_AGAIN_PART * last.length as f64
+        let last = of_thread.last.take().filter(|last| last.object == object);
+        let work = |last: EndedContention| of_thread.past.at(now).cpu - of_thread.past.at(last.at).cpu;
+        let at_once = last.map(|last| (last, work(last))).filter(|&(_, work)| work < LOST_AGAIN);
+        let is_lost = at_once.is_some_and(|(last, work)| {
+            !last.by_waiter && (work as f64) < LOST_AGAIN_PART * last.length as f64
         });
+        if at_once.is_some() {
+            self.step_back(thread);
+        }
         // Whoever ended that wait has taken it again itself, without a wait.
         self.found.objects[object.index()].handed_by_waiters += u64::from(is_lost);
         self.come_back(thread, now, object);
@@ -471,6 +477,34 @@ mod tests {
         assert_eq!(filled.lockstep_with, Some(seen.drawn.object("emptied")));
         assert_eq!(emptied.lockstep_with, Some(seen.drawn.object("filled")));
         assert_eq!((filled.waiters, emptied.waiters), (1, 1));
+    }
+
+    /// B asks C before it answers A; C, once it has read what B asks for, lets B look in vain.
+    #[test]
+    fn who_passes_requests_on_is_in_lockstep_with_both_sides() {
+        let seen = seen(
+            "1 = socket a
+             2 = socket b
+             3 = socket c
+             4 = socket d
+             A AA111111111111AA111111111111
+             B 22BB33-333333B22BB33-333333B
+             C 4444CCCCCCCCC44444CCCCCCCCC4
+             A@2 -> B message
+             B@4 -> C message
+             C@6 -> B message
+             C@13 -> B message
+             B@14 -> A message
+             A@16 -> B message
+             B@18 -> C message
+             C@20 -> B message
+             C@27 -> B message
+             B@28 -> A message",
+        );
+        let [a, b, c, d] =
+            ["a", "b", "c", "d"].map(|name| (seen.of(name).in_lockstep, seen.of(name).waited()));
+        assert_eq!(a, (24, 24), "A waits for the one that it had asked");
+        assert!(2 * b.0 >= b.1 && 2 * c.0 >= c.1 && 2 * d.0 >= d.1, "{b:?} {c:?} {d:?}");
     }
 
     #[test]

@@ -81,7 +81,7 @@ thresholds! {
     KERNEL = 30.0 "%": "Part of the CPU time in the kernel from which on inclusive columns are recommended.";
     // Locks and spins.
     IN_VAIN = 50.0 "%": "Part of the wakes from a condition that are in vain from which on waking only who can go on is advised.";
-    IN_TURN = 50.0 "%": "Part of the waits for an object that end by a thread that had last waited for the one that waits, from which on they wait in turn.";
+    IN_TURN = 50.0 "%": "Part of the waits for an object that end by a thread which the one that waits had let go on since, from which on they wait in turn.";
     BY_TURNS = 80.0 "%": "Part of the time in which a lock can exclude threads for which it is held, from which on they do all by turns.";
     HELD = 30.0 "%": "Part of a procedure's time surely with a wanted lock from which on the lock is mentioned, and held shorter if the procedure works for those who hold it.";
     FOR_HOLDERS = 80.0 "%": "Part of a procedure's time on behalf of those who give a lock back from which on it works for them.";

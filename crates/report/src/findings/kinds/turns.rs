@@ -13,11 +13,13 @@
 
 use std::collections::BTreeMap;
 
+use longpole_event::ThreadId;
 use longpole_metrics::{ContendedObject, Node};
 use longpole_trace::{ObjectId, ObjectKind};
 
 use super::locks::{NamedLocks, gain_without_waits, locks};
 use super::passed_on::{is_passed_on, sites};
+use super::procedures::spread;
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit, Prediction,
 };
@@ -31,11 +33,14 @@ use crate::quantity::{count_of, percent};
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "threads that wait for each other's turn",
-    when: "threads wait for a condition, semaphore, channel, pipe or socket, at least half of that time until a thread goes on that had itself last waited for them: up to what the run executed without these waits gains. Or for a condition that is mostly signalled by threads that wait for it too, or in the procedure that waits, as those do who write results in order: up to the waits' sum divided by the threads that waited, give or take 10 %, where that is more than twice what the waits alone gain. Never more than the CPUs leave; one entry for two objects that are waited for in turn",
+    when: "threads wait for a condition, semaphore, channel, pipe or socket, at least half of that time for a thread that they had let go on since it did so for them last: up to what the run executed without these waits gains. Or for a condition that is mostly signalled by threads that wait for it too, or in the procedure that waits, as those do who write results in order: up to the waits' sum divided by the threads that waited, give or take 10 %, where that is more than twice what the waits alone gain, and no more than the run takes longer than any thread works in procedures of which it does 95 %. Never more than the CPUs leave; one entry for two objects that are waited for in turn",
     advice: "*let threads work ahead*: more room between them, or results that are kept until their turn comes; of sockets *ask earlier, or several at once*",
     find,
     answer,
 };
+
+/// Part of a procedure's work that others do than one thread, up to which it is that one's own.
+const HARDLY: f64 = 0.05;
 
 /// All objects of one kind and name.
 struct NamedObject {
@@ -151,7 +156,20 @@ fn by_even_shares(basis: &FindingBasis<'_, '_>, locks: &NamedLocks<'_>, object: 
     let each = object.sum.waited() as f64 / object.sum.waiters.max(2) as f64;
     let lock = gain_without_waits(basis, locks, object.first);
     let is_lock = lock.is_some_and(|(range, _)| 2.0 * range.middle() >= each);
-    (!is_lock).then_some((1.0 + MODEL_ERROR / 100.0) * each)
+    let left = (basis.bounds.elapsed - alone(basis.input)).max(0.0);
+    (!is_lock).then_some(((1.0 + MODEL_ERROR / 100.0) * each).min(left))
+}
+
+/// The most that one thread works in procedures in which others hardly work, nanoseconds: that can be shared with none of them.
+fn alone(input: &ReportTables<'_>) -> f64 {
+    let mut of_thread: BTreeMap<ThreadId, u64> = BTreeMap::new();
+    for threads in spread(input).into_values() {
+        let all = threads.values().sum::<u64>() as f64;
+        let is_alone = |&(_, time): &(ThreadId, u64)| all - time as f64 <= HARDLY * all;
+        let alone = threads.into_iter().find(is_alone);
+        alone.into_iter().for_each(|(thread, time)| *of_thread.entry(thread).or_default() += time);
+    }
+    of_thread.into_values().max().unwrap_or(0) as f64
 }
 
 /// `` in `take_item` ``: where threads wait for it most often.
