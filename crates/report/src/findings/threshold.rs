@@ -61,11 +61,13 @@ thresholds! {
     PATH_TOO_SHORT = 5.0 "%": "Time that threads waited for a CPU, as a part of the CPU time, from which on gains by CPU time are more than elapsed time gains.";
     READY = 10.0 "%": "Time that threads waited for a CPU, all together, as a part of the run, from which on it is said.";
     BLAMED = 5.0 "%": "Waits of others for a procedure, as a part of the run, from which on they are said.";
+    SURELY_GAINED = 50.0 "%": "Part of the time in which all work of ranks waits for a CPU that others poll on that ranks surely gain which yield.";
     LATE_RANK = 5.0 "%": "Gain of even shares, as a part of the run, from which on the rank that others wait for leads.";
     // Work.
     FLAT = 20.0 "%": "Share of a procedure below which the answer names a coarser level.";
     COARSE = 50.0 "%": "Share that a coarser level (process, calling procedure) must have.";
     ONE_THREAD = 80.0 "%": "Share of the work on one thread from which on the thread is named.";
+    OWN_PROCEDURE = 95.0 "%": "Part of a procedure's work that one thread does from which on no other one can take a share of it.";
     ALONE = 50.0 "%": "Part of a procedure's time with no other thread busy from which on it is to be parallelised.";
     BESIDE = 10.0 "%": "Part of the run with several busy threads from which on it is not one thread at a time that does the work.";
     BALANCED = 10.0 "%": "Imbalance of the threads' work (1 − mean ÷ most) below which it is even.";
@@ -81,7 +83,7 @@ thresholds! {
     KERNEL = 30.0 "%": "Part of the CPU time in the kernel from which on inclusive columns are recommended.";
     // Locks and spins.
     IN_VAIN = 50.0 "%": "Part of the wakes from a condition that are in vain from which on waking only who can go on is advised.";
-    IN_TURN = 50.0 "%": "Part of the waits for an object that end by a thread which the one that waits had let go on since, from which on they wait in turn.";
+    IN_TURN = 50.0 "%": "Part of the waits for an object, by time, that a thread ends which the waiting one had let go on since, from which on they wait in turn.";
     BY_TURNS = 80.0 "%": "Part of the time in which a lock can exclude threads for which it is held, from which on they do all by turns.";
     HELD = 30.0 "%": "Part of a procedure's time surely with a wanted lock from which on the lock is mentioned, and held shorter if the procedure works for those who hold it.";
     FOR_HOLDERS = 80.0 "%": "Part of a procedure's time on behalf of those who give a lock back from which on it works for them.";

@@ -16,7 +16,7 @@ use crate::findings::finding::{
 use crate::findings::gain::GainRange;
 use crate::findings::next::{MESSAGES, WAITS};
 use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
-use crate::findings::threshold::{LATE_RANK, SPINNING};
+use crate::findings::threshold::{LATE_RANK, SPINNING, SURELY_GAINED};
 use crate::findings::work_answer;
 use crate::input::ReportTables;
 use crate::quantity::{count_of, percent};
@@ -29,9 +29,6 @@ pub(crate) static KIND: FindingKind = FindingKind {
     find,
     answer,
 };
-
-/// Part of the time in which all work waits that is surely gained.
-const SURELY: f64 = 0.5;
 
 /// The ranks, where there are more than processors.
 pub(super) fn crowded_ranks(basis: &FindingBasis<'_, '_>) -> Option<usize> {
@@ -52,7 +49,8 @@ fn finding(basis: &FindingBasis<'_, '_>) -> Option<Finding> {
         return None;
     }
     let high = bounds.without(0.0);
-    let gain = GainRange { low: (SURELY * input.analysis.spin_costs.before_work as f64).min(high), high };
+    let surely = SURELY_GAINED / 100.0 * input.analysis.spin_costs.before_work as f64;
+    let gain = GainRange { low: surely.min(high), high };
     let (subject, change) = (FindingSubject::PollingRanks(ranks as u64), (Advice::Yield, gain));
     let mut found = Finding::advised(basis, (&KIND, Limit::Spinning), subject, change, false)?;
     found.leads = percent(gain.low, facts.elapsed as f64) >= LATE_RANK;

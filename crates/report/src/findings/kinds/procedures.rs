@@ -91,8 +91,13 @@ pub(super) fn spread(input: &ReportTables<'_>) -> BTreeMap<ProcedureId, BTreeMap
 
 /// Whether one thread does nearly all of what threads do so long.
 pub(super) fn is_of_one_thread(threads: &BTreeMap<ThreadId, u64>) -> bool {
+    largest_share(threads) >= ONE_THREAD
+}
+
+/// Per cent of what threads do so long that the one does which does most of it.
+pub(super) fn largest_share(threads: &BTreeMap<ThreadId, u64>) -> f64 {
     let most = threads.values().copied().max().unwrap_or(0) as f64;
-    percent(most, threads.values().sum::<u64>() as f64) >= ONE_THREAD
+    percent(most, threads.values().sum::<u64>() as f64)
 }
 
 fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {

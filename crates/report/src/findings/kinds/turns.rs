@@ -19,13 +19,13 @@ use longpole_trace::{ObjectId, ObjectKind};
 
 use super::locks::{NamedLocks, gain_without_waits, locks};
 use super::passed_on::{is_passed_on, sites};
-use super::procedures::spread;
+use super::procedures::{largest_share, spread};
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit, Prediction,
 };
 use crate::findings::gain::{GainRange, executed, replayed};
 use crate::findings::sentence::{Sentence, TimeInWords, sentence};
-use crate::findings::threshold::{IN_TURN, MODEL_ERROR};
+use crate::findings::threshold::{IN_TURN, MODEL_ERROR, OWN_PROCEDURE};
 use crate::findings::work_answer;
 use crate::input::ReportTables;
 use crate::quantity::{count_of, percent};
@@ -38,9 +38,6 @@ pub(crate) static KIND: FindingKind = FindingKind {
     find,
     answer,
 };
-
-/// Part of a procedure's work that others do than one thread, up to which it is that one's own.
-const HARDLY: f64 = 0.05;
 
 /// All objects of one kind and name.
 struct NamedObject {
@@ -155,19 +152,19 @@ fn without_waits(basis: &FindingBasis<'_, '_>, object: &NamedObject) -> Option<f
 fn by_even_shares(basis: &FindingBasis<'_, '_>, locks: &NamedLocks<'_>, object: &NamedObject) -> Option<f64> {
     let each = object.sum.waited() as f64 / object.sum.waiters.max(2) as f64;
     let lock = gain_without_waits(basis, locks, object.first);
-    let is_lock = lock.is_some_and(|(range, _)| 2.0 * range.middle() >= each);
+    if lock.is_some_and(|(range, _)| 2.0 * range.middle() >= each) {
+        return None;
+    }
     let left = (basis.bounds.elapsed - alone(basis.input)).max(0.0);
-    (!is_lock).then_some(((1.0 + MODEL_ERROR / 100.0) * each).min(left))
+    Some(((1.0 + MODEL_ERROR / 100.0) * each).min(left))
 }
 
 /// The most that one thread works in procedures in which others hardly work, nanoseconds: that can be shared with none of them.
 fn alone(input: &ReportTables<'_>) -> f64 {
     let mut of_thread: BTreeMap<ThreadId, u64> = BTreeMap::new();
-    for threads in spread(input).into_values() {
-        let all = threads.values().sum::<u64>() as f64;
-        let is_alone = |&(_, time): &(ThreadId, u64)| all - time as f64 <= HARDLY * all;
-        let alone = threads.into_iter().find(is_alone);
-        alone.into_iter().for_each(|(thread, time)| *of_thread.entry(thread).or_default() += time);
+    for threads in spread(input).values().filter(|threads| largest_share(threads) >= OWN_PROCEDURE) {
+        let most = threads.iter().max_by_key(|&(_, time)| time);
+        most.into_iter().for_each(|(&thread, time)| *of_thread.entry(thread).or_default() += time);
     }
     of_thread.into_values().max().unwrap_or(0) as f64
 }
