@@ -373,7 +373,8 @@ records! {
         /// The thread wrote to a stream of bytes: a pipe, a socket, a counter that grows by what is written.
         7 Write {
             /// Identifies the stream within the log: one direction of a connection. With its highest bit (2⁶³) set it is a connection
-            /// between two addresses, and has this number in the logs of both machines.
+            /// between two addresses, and has this number in the logs of both machines. The upper half of a pipe's number is
+            /// 0x7069_7065.
             channel: u64,
             /// How many bytes were written to it before.
             position: u64,

@@ -1735,6 +1735,8 @@ int sched_process_wait(u64 *context)
 #define MOST_STREAMS 16384
 /* Set in the number of a stream that leads from one machine to another, where both ends make the same one. */
 #define BETWEEN_MACHINES (1ull << 63)
+/* The upper half of the number of a pipe: "pipe". */
+#define PIPE_STREAMS 0x70697065ull
 #define MESSAGE_PEEK 2
 #define EVENTFD_SEMAPHORE 1
 
@@ -1817,9 +1819,11 @@ INLINE s64 result_of(u64 *context)
 	return (s64)result;
 }
 
+/* A pipe's number shows that it is one: how much goes into it is known. */
 INLINE u64 pipe_of(struct kiocb *request)
 {
-	return (request->ki_filp->f_inode->i_ino * PRIME ^ FILE_PIPE) & ~BETWEEN_MACHINES;
+	u64 mixed = request->ki_filp->f_inode->i_ino * PRIME;
+	return PIPE_STREAMS << 32 | mixed >> 32;
 }
 
 SEC("fentry/anon_pipe_write")

@@ -69,7 +69,7 @@ mod tests {
     /// Writes up to these bytes, one after the other.
     fn write(streams: &mut Deliveries, known: &mut KnownStream, writes: &[(u64, u64)]) {
         for &(end, time) in writes {
-            known.write(end);
+            known.write(0, end);
             streams.write(7, end, at(time));
         }
     }

@@ -76,7 +76,7 @@ impl LogDependences {
         match kind {
             EventKind::Joined { ended } => _ = self.joined.insert((ended, thread)),
             EventKind::Write { channel, position, bytes } => {
-                self.streams.entry(channel).or_default().write(position.saturating_add(bytes));
+                self.streams.entry(channel).or_default().write(position, bytes);
             }
             EventKind::Read { channel, position, bytes } => {
                 self.streams.entry(channel).or_default().read(position.saturating_add(bytes));

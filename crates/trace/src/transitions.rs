@@ -18,6 +18,7 @@ mod lock_holds;
 mod marks;
 mod monitor;
 mod overhead;
+mod room;
 mod semaphores;
 mod start;
 mod streams;

@@ -179,6 +179,39 @@ fn what_is_read_depends_on_those_who_wrote_it() {
 }
 
 #[test]
+fn what_is_written_into_a_pipe_depends_on_those_who_made_room_for_it() {
+    let of_stream = |channel| {
+        tokens(|log, [reader, writer, _]| {
+            let write = |position, bytes| EventKind::Write { channel, position, bytes };
+            let read = |position, bytes| EventKind::Read { channel, position, bytes };
+            log.event(100, writer, write(0, 40_000));
+            log.event(200, reader, read(0, 20_000));
+            log.event(300, reader, read(20_000, 20_000));
+            // The first 14,464 bytes of the first read are written over, then all of it.
+            log.event(400, writer, write(40_000, 40_000));
+            log.event(500, writer, write(80_000, 10_000));
+            // Nothing that is written needs its room.
+            log.event(600, reader, read(40_000, 40_000));
+        })
+    };
+    let written = ["T1 100 releases 0", "T0 200 acquires 0", "T0 300 acquires 0", "T1 400 releases 1"];
+    let expected = [
+        "T1 100 releases 0",
+        "T0 200 acquires 0",
+        "T0 200 releases 1",
+        "T0 300 acquires 0",
+        "T0 300 releases 2",
+        "T1 400 acquires 1",
+        "T1 400 releases 3",
+        "T1 500 acquires 1",
+        "T1 500 acquires 2",
+        "T0 600 acquires 3",
+    ];
+    assert_eq!(of_stream(0x7069_7065_0000_0001), expected);
+    assert_eq!(of_stream(5), [&written[..], &["T0 600 acquires 1"]].concat(), "no pipe");
+}
+
+#[test]
 fn the_nth_post_is_for_the_nth_take_after_those_that_were_there() {
     let lines = tokens(|log, [main, first, _]| {
         let primitive = log.primitive(ProcessId(0), PrimitiveKind::Semaphore, 0x1000, "items");

@@ -12,6 +12,7 @@ use longpole_event::{ThreadId, Time};
 use rustc_hash::FxHashMap;
 
 use super::Transitions;
+use super::room::PIPE_BUFFER;
 use crate::connections::{shares, written};
 use crate::observer::Observer;
 use crate::timeline::{Acquisition, DependenceKind, ItemKind, TokenId};
@@ -33,12 +34,18 @@ pub(crate) struct KnownStream {
     pub(crate) written: u64,
     /// Bytes that were in it before the first write that was seen.
     pub(crate) before: u64,
+    /// The most bytes that were in it when a write began.
+    most: u64,
 }
 
 impl KnownStream {
-    /// Follows a write in the first reading.
-    pub(crate) fn write(&mut self, end: u64) {
-        self.written = self.written.max(end);
+    /// Follows a write in the first reading; one of nothing says where the last part of a run begins.
+    pub(crate) fn write(&mut self, begin: u64, bytes: u64) {
+        if bytes == 0 {
+            self.read = self.read.max(begin);
+        }
+        self.most = self.most.max(begin.saturating_add(self.before).saturating_sub(self.read));
+        self.written = self.written.max(begin.saturating_add(bytes));
     }
 
     /// Follows a read in the first reading. Writes are told before they are done, reads after.
@@ -46,20 +53,55 @@ impl KnownStream {
         self.read = self.read.max(end);
         self.before = self.before.max(self.read.saturating_sub(self.written));
     }
+
+    /// How many bytes it holds, if it is a pipe.
+    pub(super) fn capacity(&self) -> u64 {
+        self.most.max(PIPE_BUFFER)
+    }
 }
 
-/// A write that was not read up.
+/// Bytes of a stream that a thread wrote, or made room for, and that were not all used.
 #[derive(Clone, Copy, Debug)]
-struct Unread {
-    begin: u64,
-    end: u64,
-    thread: ThreadId,
-    token: TokenId,
+pub(super) struct StreamPart {
+    pub(super) begin: u64,
+    pub(super) end: u64,
+    pub(super) thread: ThreadId,
+    pub(super) token: TokenId,
 }
 
-/// What was written and not read.
+/// Parts that were not used up, by stream.
 #[derive(Debug, Default)]
-pub(super) struct Streams(FxHashMap<u64, VecDeque<Unread>>);
+pub(super) struct StreamParts(FxHashMap<u64, VecDeque<StreamPart>>);
+
+impl StreamParts {
+    pub(super) fn add(&mut self, channel: u64, part: StreamPart) {
+        self.0.entry(channel).or_default().push_back(part);
+    }
+
+    /// What is used of a stream up to this byte, and whether nothing is left of each.
+    pub(super) fn used(&mut self, channel: u64, end: u64) -> Vec<(StreamPart, bool)> {
+        let Some(parts) = self.0.get_mut(&channel) else { return Vec::new() };
+        let mut used = Vec::new();
+        parts.retain(|part| {
+            let (is_used, is_last) = (part.begin < end, part.end <= end);
+            if is_used {
+                used.push((*part, is_last));
+            }
+            !(is_used && is_last)
+        });
+        if parts.is_empty() {
+            self.0.remove(&channel);
+        }
+        used
+    }
+}
+
+/// What was written into streams and not read, and what was read and not written over.
+#[derive(Debug, Default)]
+pub(super) struct Streams {
+    unread: StreamParts,
+    pub(super) room: StreamParts,
+}
 
 impl Transitions<'_> {
     /// The thread writes.
@@ -71,14 +113,15 @@ impl Transitions<'_> {
         observer: &mut impl Observer,
     ) {
         let Some(known) = self.sources.dependences.streams.get(&what.channel) else { return };
+        self.take_room(thread, time, (what, known), observer);
         let begin = what.position.saturating_add(known.before);
         if begin >= known.read || what.bytes == 0 {
             return;
         }
         let token = self.tokens.make();
         self.emit(thread, time, ItemKind::Release(token), observer);
-        let written = Unread { begin, end: begin.saturating_add(what.bytes), thread, token };
-        self.streams.0.entry(what.channel).or_default().push_back(written);
+        let written = StreamPart { begin, end: begin.saturating_add(what.bytes), thread, token };
+        self.streams.unread.add(what.channel, written);
     }
 
     /// The thread has read.
@@ -101,29 +144,28 @@ impl Transitions<'_> {
             }
             return;
         }
-        let Some(unread) = self.streams.0.get_mut(&what.channel) else { return };
-        let mut acquired = Vec::new();
-        unread.retain(|written| {
-            let is_read = written.begin < end && what.bytes > 0;
-            let is_last = written.end <= end;
-            if is_read {
-                acquired.push((*written, is_last));
-            }
-            !(is_read && is_last)
-        });
-        if unread.is_empty() {
-            self.streams.0.remove(&what.channel);
-        }
-        let awaits = self.threads[thread.index()].awaits.filter(|awaits| awaits.is_stream && !awaits.writes);
-        let object = awaits.map(|awaits| awaits.object);
-        for (written, last) in acquired {
+        for (written, last) in self.streams.unread.used(what.channel, end) {
             let bytes = written.end.min(end).saturating_sub(written.begin.max(what.position));
             observer.received((self.global(written.thread), self.global(thread)), u64::from(last), bytes);
             if written.thread != thread || last {
-                let (token, kind) = (written.token, DependenceKind::Message);
-                let acquisition = Acquisition { token, kind, object, queue: None, last };
-                self.emit(thread, time, ItemKind::Acquire(acquisition), observer);
+                self.acquire_part(thread, time, (written.token, last, false), observer);
             }
         }
+        self.make_room(thread, time, what, observer);
+    }
+
+    /// The thread depends on a part of the stream that it waited for last, or could have waited for.
+    pub(super) fn acquire_part(
+        &mut self,
+        thread: ThreadId,
+        time: Time,
+        (token, last, writes): (TokenId, bool, bool),
+        observer: &mut impl Observer,
+    ) {
+        let awaits =
+            self.threads[thread.index()].awaits.filter(|awaits| awaits.is_stream && awaits.writes == writes);
+        let object = awaits.map(|awaits| awaits.object);
+        let acquisition = Acquisition { token, kind: DependenceKind::Message, object, queue: None, last };
+        self.emit(thread, time, ItemKind::Acquire(acquisition), observer);
     }
 }
