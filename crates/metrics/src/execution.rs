@@ -23,6 +23,7 @@ mod arbitration;
 mod compiler;
 mod ends;
 mod held_work;
+mod in_step;
 mod lock_order;
 mod node_releases;
 mod plan;
@@ -51,6 +52,7 @@ use crate::lock_uses::LockUses;
 use crate::lookahead::LaneLookahead;
 use arbitration::Arbitration;
 use compiler::Compiler;
+use in_step::ThreadsInStep;
 use plan::Factors;
 #[cfg(test)]
 pub(crate) use plan::{CompactObjectId, NodeId, PlanStep, ThreadPlan};
@@ -97,23 +99,29 @@ impl ExecutionPlan {
             return Ok(None);
         }
         let stops = possible_stops::of_run(timelines, analysis);
-        let compile = |hand_offs: &HandOffs| {
+        let compile = |hand_offs: &HandOffs, in_step: Option<ThreadsInStep>| {
             let tree = (timelines.program(), timelines.paths());
             let mut compiler = Compiler::new(tree, analysis, foresight, MOST_STEPS);
             compiler.hand_offs = hand_offs;
             compiler.stops = stops.clone();
+            compiler.in_step = in_step;
             sweep(&Unfolded(timelines), false, &mut compiler)?;
-            Ok(compiler.into_plan(timelines.program()))
+            let streams = std::mem::take(&mut compiler.streams);
+            Ok((compiler.into_plan(timelines.program()), streams))
         };
-        let Some(plan) = compile(&foresight.hand_offs)? else { return Ok(None) };
-        if !plan.lacks_waits() || !foresight.hand_offs.leave_out_locks() {
-            return Ok(Some(plan));
+        let (Some(mut plan), streams) = compile(&foresight.hand_offs, None)? else { return Ok(None) };
+        if plan.lacks_waits() && foresight.hand_offs.leave_out_locks() {
+            let ordered = compile(&HandOffs::new(timelines.objects(), Order::Recorded), None)?.0;
+            plan = match ordered {
+                Some(ordered) => plan.or_ordered(ordered),
+                None => plan,
+            };
         }
-        let ordered = compile(&HandOffs::new(timelines.objects(), Order::Recorded))?;
-        Ok(Some(match ordered {
-            Some(ordered) => plan.or_ordered(ordered),
-            None => plan,
-        }))
+        let pairs = streams.into_pairs();
+        if !pairs.is_empty() {
+            plan.in_step = compile(&foresight.hand_offs, Some(ThreadsInStep::of(pairs)))?.0.map(Box::new);
+        }
+        Ok(Some(plan))
     }
 
     /// The plan of a run in which locks go to whoever comes first, as far as these uses know of them; `foresight` knows them too.

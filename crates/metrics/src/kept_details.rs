@@ -47,7 +47,7 @@ stored! {
     Gain { node, zeroing, zeroing_inclusive, slack, slack_inclusive }
     RowReplays { error, gains }
     ReplayedGain { low, middle, high }
-    Executions { error, unexplained, may_be_stopped, keeps_order, gains, replayed }
+    Executions { error, unexplained, may_be_stopped, keeps_order, keeps_step, gains, replayed }
     ReplayedChanges { refusal, gains }
     ReplayedChange { free, spread }
     ExecutedGain { free, spread, evened, present, least }

@@ -98,6 +98,8 @@ pub struct WhatIf {
     /// Whether locks that are seldom held keep the recorded order, since the unchanged run is too short without; gains lie between this, and
     /// what the changes gain if these locks exclude nobody.
     pub keeps_order: bool,
+    /// Whether threads pass data on through streams that are not seen: the least is gained if they keep in step.
+    pub keeps_step: bool,
     /// Gain of each change alone.
     pub alone: Vec<PredictedGain>,
     /// Gain of all of them.
@@ -254,6 +256,7 @@ pub fn what_if<T: Timelines>(
     let unknown = plan.as_ref().filter(|plan| plan.has_unknown_spins());
     let stopped = plan.as_ref().and_then(|plan| plan.stopped.as_deref());
     let unordered = plan.as_ref().and_then(|plan| plan.unordered.as_deref());
+    let in_step = plan.as_ref().and_then(|plan| plan.in_step.as_deref());
     let otherwise = |plan: Option<&ExecutionPlan>, lane: usize| {
         plan.map_or(elapsed[lane], |plan| executed(plan, &rules, lane, None))
     };
@@ -267,7 +270,8 @@ pub fn what_if<T: Timelines>(
         elapsed_least: unknown
             .map_or(elapsed[lane], |plan| executed(plan, &rules, lane, Some(&plan.spin_ends)))
             .min(elapsed[lane])
-            .min(otherwise(unordered, lane)),
+            .min(otherwise(unordered, lane))
+            .min(otherwise(in_step, lane)),
         elapsed_most: (most(lane) + own_waits(analysis, &rules, lane))
             .min((program.elapsed_nanoseconds as f64).max(elapsed[lane])),
     };
@@ -278,6 +282,7 @@ pub fn what_if<T: Timelines>(
         execution_error: plan.as_ref().map(ExecutionPlan::error),
         may_be_stopped: stopped.is_some(),
         keeps_order: unordered.is_some(),
+        keeps_step: in_step.is_some(),
         alone: (0..changes.len()).map(saved).collect(),
         together: saved(changes.len()),
         own_waits: own_waits(analysis, &rules, changes.len()),

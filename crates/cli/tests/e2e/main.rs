@@ -35,6 +35,7 @@ mod outside;
 mod own_metrics;
 mod parallel_regions;
 mod perfetto;
+mod pipes;
 mod process;
 mod processors;
 mod python;

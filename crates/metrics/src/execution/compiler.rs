@@ -18,6 +18,7 @@ use rustc_hash::FxHashMap;
 
 use super::arbitration::{ArbitratedThread, Arbitration};
 use super::ends::ThreadEnds;
+use super::in_step::{ThreadsInStep, UnseenStreams};
 use super::plan::{CompactObjectId, ExecutionPlan, NodeId, PlanStep};
 use super::polls::{polled, polled_by_processes};
 use super::pools::UnseenQueues;
@@ -77,6 +78,9 @@ pub(super) struct Compiler<'a> {
     /// What threads took from queues.
     taken: TakenItems,
     unseen: UnseenQueues,
+    pub streams: UnseenStreams,
+    /// Those that are to keep in step, if any are.
+    pub in_step: Option<ThreadsInStep>,
     pub time_limits: TimeLimits,
     /// Nodes that were released for what arrives later.
     departed: FxHashMap<(ThreadId, Time), NodeId>,
@@ -139,6 +143,8 @@ impl<'a> Compiler<'a> {
             tokens: FxHashMap::default(),
             taken: TakenItems::default(),
             unseen: UnseenQueues::new(program, runtime),
+            streams: UnseenStreams::default(),
+            in_step: None,
             time_limits: TimeLimits::new(program, runtime),
             departed: FxHashMap::default(),
             next_departure: 0,
@@ -292,6 +298,7 @@ impl Sweep for Compiler<'_> {
 
     fn arc(&mut self, arc: Arc) {
         self.ends.live(&arc);
+        let arc = self.divide_in_step(arc);
         if self.arbitration.is_some() && self.follow(arc) {
             return;
         }
@@ -340,6 +347,7 @@ impl Sweep for Compiler<'_> {
             }
             _ => {}
         }
+        self.follow_steps(thread, time, state);
         if matches!(state, State::Blocked(_)) {
             self.ends.block(thread);
             self.threads[thread.index()].idle_before = self.idle;
@@ -380,7 +388,9 @@ impl Sweep for Compiler<'_> {
             return;
         }
         self.ends.enable(source, Some(thread));
-        self.unseen.end_wait(thread, self.threads[thread.index()].state, source);
+        let state = self.threads[thread.index()].state;
+        self.unseen.end_wait(thread, state, source);
+        self.streams.end_wait(state, &dependence);
         self.cut(thread, time);
         if self.threads[thread.index()].arbitrated.asks(time) || !self.hand_offs.are_order(&dependence) {
             let planned = &mut self.threads[thread.index()];
@@ -395,6 +405,7 @@ impl Sweep for Compiler<'_> {
                 return;
             }
             self.cut(source, time);
+            self.keep_step(thread, source);
             let node = self.node();
             self.push(source, PlanStep::Release(node));
             node
@@ -434,6 +445,7 @@ impl Sweep for Compiler<'_> {
 
     fn acquire(&mut self, thread: ThreadId, time: Time, acquisition: Acquisition) {
         self.cut(thread, time);
+        self.streams.acquire(&acquisition);
         let token = self.tokens.get(&acquisition.token).copied();
         if acquisition.last {
             self.tokens.remove(&acquisition.token);

@@ -134,6 +134,8 @@ pub(crate) struct ExecutionPlan {
     /// Where this one keeps the recorded order of all locks: the one without the order of those that are seldom held. Else the one in which
     /// nobody waits for locks that threads take until they are told to end; none without such locks.
     pub unordered: Option<Box<ExecutionPlan>>,
+    /// The same where threads that pass data on through streams which are not seen keep in step; none without such threads.
+    pub in_step: Option<Box<ExecutionPlan>>,
 }
 
 /// When the busy-waits of an execution ended that nothing is known to have ended: of each thread, in order, nanoseconds.

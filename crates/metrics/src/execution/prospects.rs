@@ -30,6 +30,8 @@ pub struct Executions {
     /// Whether locks that are seldom held keep the recorded order, since the unchanged run is too short without: gains lie between what this
     /// gives, and what they gain if these locks exclude nobody.
     pub keeps_order: bool,
+    /// Whether threads pass data on through streams that are not seen: the least is gained if they keep in step.
+    pub keeps_step: bool,
     /// By procedure, by process, or by the first object of an object's name.
     pub gains: BTreeMap<Node, ExecutedGain>,
     /// Those that gain most, replayed; `None` where the recording does not tell how locks were held, or is too large.
@@ -90,7 +92,7 @@ pub(crate) fn executions<T: Timelines>(
 ) -> Result<Option<Executions>, T::Error> {
     let Some(plan) = ExecutionPlan::of(timelines, analysis, foresight)? else { return Ok(None) };
     let most = MOST_EXECUTED / plan.steps().max(1);
-    let of_node = if plan.has_unknown_spins() { 4 } else { 2 };
+    let of_node = 2 * (1 + usize::from(plan.has_unknown_spins()) + usize::from(plan.in_step.is_some()));
     let nodes = &nodes[..(most / of_node).min(nodes.len())];
     let costs = costs.into_iter().take((most - of_node * nodes.len()) / 4);
     costs.for_each(|cost| {
@@ -123,6 +125,7 @@ pub(crate) fn executions<T: Timelines>(
         unexplained,
         may_be_stopped: plan.stopped.is_some(),
         keeps_order: plan.unordered.is_some(),
+        keeps_step: plan.in_step.is_some(),
         gains,
         replayed: None,
     }))
@@ -224,9 +227,10 @@ fn gain(plan: &ExecutionPlan, own: &OwnWork, node: Node, objects: &[ObjectId]) -
         |plan: &Option<Box<ExecutionPlan>>| plan.as_ref().map_or((free, spread), |plan| both(plan, None));
     let (stopped_free, stopped_spread) = otherwise(&plan.stopped);
     let (unordered_free, unordered_spread) = otherwise(&plan.unordered);
+    let (in_step_free, in_step_spread) = otherwise(&plan.in_step);
     let least = LeastGain {
-        free: of_free.min(free).min(unordered_free),
-        spread: of_spread.min(spread).min(unordered_spread),
+        free: of_free.min(free).min(unordered_free).min(in_step_free),
+        spread: of_spread.min(spread).min(unordered_spread).min(in_step_spread),
     };
     let evened = plan.evened_gain(&factors(0.0)).unwrap_or(0.0);
     let free = free.max(stopped_free).max(unordered_free);

@@ -304,3 +304,32 @@ fn limits_on_which_the_run_depends_may_be_for_any_work() {
     let (plan, _) = drawn_plan(&format!("{consumer}AAAAAAAAAAAAA"));
     assert_eq!(plan.unexplained, 0);
 }
+
+/// A reader that is faster than the writer waits for each record; how far ahead the writer could get is not seen.
+#[test]
+fn who_passes_data_on_unseen_may_get_no_further_ahead() {
+    let records = "unit 1000000\ncpus 2\n1 = pipe records
+        T1 AAAAAAAAADDDD
+        T2 111CC1CC1CC__
+        T1@3 -> T2 message\nT1@6 -> T2 message\nT1@9 -> T2 message";
+    assert_eq!(milliseconds_in_step(records, "A"), (13.0, 6.0, 8.0));
+    // Nor does the one that reads what was there: the writer has written all that it wants when it waits for the reader's end.
+    let held = "unit 1000000\ncpus 2\n1 = pipe records
+        T1 AAAAAAjjjjjjjjA
+        T2 11CCCCCCCCDDDD_
+        T1@2 -> T2 message\nT2@14 -> T1 join";
+    assert_eq!(milliseconds_in_step(held, "C"), (15.0, 7.0, 11.0));
+    // Conditions are no streams.
+    let (plan, _) = drawn_plan(&records.replace("pipe", "condition"));
+    assert!(plan.in_step.is_none());
+}
+
+/// What the drawn run takes, milliseconds: recorded, without a procedure, and without it where threads keep in step.
+fn milliseconds_in_step(text: &str, procedure: &str) -> (f64, f64, f64) {
+    let (plan, timelines) = drawn_plan(text);
+    let in_step = plan.in_step.as_ref().expect("threads pass data on unseen");
+    let (recorded, without) = lasting_without(&plan, &timelines, procedure);
+    let (kept, without_in_step) = lasting_without(in_step, &timelines, procedure);
+    assert_eq!(recorded, kept);
+    (recorded, without, without_in_step)
+}

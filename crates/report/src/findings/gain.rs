@@ -55,7 +55,7 @@ pub(super) fn prospect<'a>(input: &ReportTables<'a>, node: Node) -> Option<&'a G
 pub(super) fn executed_run(input: &ReportTables<'_>) -> Option<ExecutedChange> {
     let executions = input.details.executions.as_ref()?;
     let (off, unexplained) = (executions.error.abs(), 100.0 * executions.unexplained);
-    let is_open = executions.may_be_stopped || executions.keeps_order;
+    let is_open = executions.may_be_stopped || executions.keeps_order || executions.keeps_step;
     Some(ExecutedChange { gain: ExecutedGain::default(), off, unexplained, is_open })
 }
 

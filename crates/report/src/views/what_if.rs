@@ -120,6 +120,9 @@ fn order_text(found: &WhatIf, replayed: Option<&Replay>) -> String {
         Some(_) if found.keeps_order => {
             "Locks that are seldom held, or that a thread takes until it is told to end, change hands in the recorded order; the range holds the run in which nobody waits for them, too. "
         }
+        Some(_) if found.keeps_step => {
+            "Threads pass data on through pipes or sockets whose contents were not seen: the least is gained if none of them gets further ahead of the others than it was. "
+        }
         Some(_) => {
             "Threads poll by sleeping, or spin, for what was not seen: where it is the changed work, the run gains up to all of that, and where it is not, less. "
         }

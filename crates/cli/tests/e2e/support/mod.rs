@@ -3,6 +3,7 @@
 mod answer;
 mod build;
 mod forms;
+mod gains;
 mod interrupts;
 mod laws;
 mod nobody;
@@ -17,6 +18,7 @@ mod waits;
 pub use answer::Answer;
 pub use build::{build, find, programs};
 pub use forms::assert_forms;
+pub use gains::{held, held_at};
 pub use interrupts::heed_interrupts;
 pub use laws::{assert_laws, first};
 pub use longpole_testkit::skipped;
