@@ -136,8 +136,11 @@ fn what_python_s_library_has_for_waiting_has_its_kind() {
     assert_eq!(others, 0.0);
 }
 
+/// Where others take the processors from the program, neither its time nor the execution of the unchanged run is what it would be.
+const ATTEMPTS: usize = 3;
+
 /// What a program gains without one of its functions, which its argument leaves out, is in the range that is told with this error, in points;
-/// and the execution says more than `least` percent.
+/// and the execution says more than `least` percent. The first recording of which that holds.
 fn assert_gain_without(
     session: &Session,
     program: &str,
@@ -147,11 +150,17 @@ fn assert_gain_without(
     let python = find("/usr/bin/python3")?;
     let path = programs().join(program);
     let run_without = |what: &str| session.least_seconds(&python, &[path.to_str().unwrap(), what]);
-    let truth = 100.0 * (1.0 - run_without(function) / run_without(""));
-    let recording = session.record(Collector::Bpf, &[&python, &path])?;
-    let (gain, range) = recording.gain_without(&format!("{function} {program}"), close);
-    assert!(gain > least && range.contains(&truth), "{range:.0?}, {gain:.0}; in truth {truth:.0} %");
-    Ok(recording)
+    let mut told = Vec::new();
+    for _ in 0..ATTEMPTS {
+        let truth = 100.0 * (1.0 - run_without(function) / run_without(""));
+        let recording = session.record(Collector::Bpf, &[&python, &path])?;
+        let (gain, range) = recording.gain_without(&format!("{function} {program}"), close);
+        if gain > least && range.contains(&truth) {
+            return Ok(recording);
+        }
+        told.push(format!("{range:.0?}, {gain:.0}; in truth {truth:.0} %"));
+    }
+    panic!("{told:?}");
 }
 
 /// Since Python 3.11 `time.sleep` tells the kernel until when, which follows from when it is called.
