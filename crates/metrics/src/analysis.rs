@@ -209,6 +209,8 @@ pub struct ThreadStates {
     pub ready: u64,
     /// Blocked, by cause index (length = number of causes).
     pub blocked: Vec<u64>,
+    /// Of that, waits for any of several descriptors that another thread of the program ended.
+    pub polled_for_others: u64,
     /// Switches off the processor.
     pub switches: u64,
 }

@@ -21,7 +21,7 @@ stored! {
         running, spinning, overhead, ready, blocked, blocks, npt_terms, critical_cpu, critical_elapsed, path_waits, caused_wait,
         idle_blame, observations,
     }
-    ThreadStates { running, spinning, overhead, ready, blocked, switches }
+    ThreadStates { running, spinning, overhead, ready, blocked, polled_for_others, switches }
     EffectiveSamples { cpu, npt, critical }
     Precisions { cpu, npt, critical }
     SpinCosts { while_spinning, while_ready, before_work }

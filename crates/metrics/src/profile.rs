@@ -13,7 +13,7 @@
 //! others counts as much as one that all others wait for.
 
 use longpole_event::{ThreadId, Time};
-use longpole_graph::{Arc, Sweep};
+use longpole_graph::{Arc, Dependence, Sweep};
 use longpole_trace::{Cause, ObservationKind, PathId, Program, State};
 
 use crate::analysis::{Measures, ThreadStates};
@@ -89,6 +89,8 @@ pub(crate) struct ProfileSweep {
     pub threads: Vec<ThreadStates>,
     /// Threads that work.
     working: Vec<bool>,
+    /// For how long each thread waits for descriptors up to now.
+    polling: Vec<u64>,
     /// Samples that found a thread at work.
     samples: u64,
 }
@@ -100,6 +102,7 @@ impl ProfileSweep {
         ProfileSweep {
             ledger: ChargeLedger::new(program),
             working: vec![false; threads.len()],
+            polling: vec![0; threads.len()],
             threads,
             samples: 0,
         }
@@ -115,6 +118,7 @@ impl ProfileSweep {
             let states = ThreadStates { blocked: vec![0; Cause::ALL.len()], ..ThreadStates::default() };
             self.threads.resize(thread.index() + 1, states);
             self.working.resize(thread.index() + 1, false);
+            self.polling.resize(thread.index() + 1, 0);
         }
         &mut self.threads[thread.index()]
     }
@@ -141,6 +145,9 @@ impl Sweep for ProfileSweep {
             }
             State::Blocked(cause) => {
                 states.blocked[cause.index()] += length;
+                if cause == Cause::Poll {
+                    self.polling[arc.thread.index()] += length;
+                }
                 add_blocked(&mut self.ledger.wait(arc.thread).blocked, cause, length);
             }
         }
@@ -155,6 +162,17 @@ impl Sweep for ProfileSweep {
         }
         self.states(thread);
         self.working[thread.index()] = state == State::Running;
+        self.polling[thread.index()] = 0;
+    }
+
+    fn depend(&mut self, dependence: Dependence) {
+        let Dependence { source, thread, .. } = dependence;
+        if source != thread
+            && let Some(polled) = self.polling.get_mut(thread.index())
+        {
+            let polled = std::mem::take(polled);
+            self.states(thread).polled_for_others += polled;
+        }
     }
 
     fn observe(&mut self, thread: ThreadId, _time: Time, path: PathId, kind: ObservationKind) {
@@ -191,6 +209,17 @@ mod tests {
         let (a, b) = (drawn.own("A"), drawn.own("B"));
         assert_eq!((a.running, a.blocked_in_all(), a.observations), (2, 0, 1));
         assert_eq!((b.running, b.blocked_in_all(), b.ready, b.observations), (5, 2, 2, 3));
+    }
+
+    #[test]
+    fn waits_for_descriptors_that_threads_end_are_for_each_other() {
+        let polled = |arcs: &str| {
+            let drawn = Drawn::new(&format!("T1 AAAAAAAA\nT2 BBooooBB{arcs}"));
+            drawn.analysis.threads.iter().map(|states| states.polled_for_others).sum::<u64>()
+        };
+        assert_eq!(polled("\nT1@6 -> T2 wake"), 4);
+        // A device or a client ended it; what comes later or while it works ended nothing.
+        assert_eq!((polled(""), polled("\nT1@7 -> T2 wake")), (0, 0));
     }
 
     #[test]

@@ -345,7 +345,7 @@ fn time_of_workers(input: &ReportTables<'_>) -> (u64, u64) {
     threads.fold((0, 0), |(life, waiting), (states, _)| {
         let blocked: u64 = states.blocked.iter().sum();
         let counted = states.blocked.iter().zip(Cause::ALL).filter(|(_, cause)| is_for_each_other(**cause));
-        let counted: u64 = counted.map(|(time, _)| time).sum();
+        let counted = counted.map(|(time, _)| time).sum::<u64>() + states.polled_for_others;
         (life + states.running + states.spinning + states.ready + blocked, waiting + counted)
     })
 }
