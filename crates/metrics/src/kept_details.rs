@@ -79,7 +79,7 @@ stored!(enum ReplayRefusal {
 });
 stored!(enum ReplayedOrder { 0: Arbitrated, 1: Untold, 2: Summed, 3: Shared, 4: AtFault });
 stored!(enum WaitClassKind { 0: Blocked(cause), 1: Spinning, 2: EndedEarly });
-stored!(enum Unwanted { 0: Join, 1: Outside, 2: Spare, 3: End });
+stored!(enum Unwanted { 0: Join, 1: Outside, 2: Spare, 3: End, 4: Runtime });
 stored!(enum Category {
     0: Running, 1: Spinning, 2: Overhead, 3: Ready, 4: Blocked(cause), 5: UnderWay, 6: Released, 7: Absent, 8: Rest, 9: Written,
 });

@@ -41,6 +41,7 @@ mod interpreters;
 mod limits;
 mod merging;
 mod profile;
+mod service_threads;
 mod spare_waits;
 mod step;
 mod synchronisation;
@@ -66,6 +67,7 @@ use history::{History, OngoingWait, ReleaseAct, WaitRelease};
 use interpreters::InterpreterLocks;
 pub(crate) use limits::Limits;
 use merging::ClassMerging;
+use service_threads::service_threads;
 use spare_waits::{SpareWaits, WaitPoint, is_for_work};
 pub use step::{Category, GroupId, StepAction, StepId, StepTable, ThreadGroup, WaitStep};
 pub use verdict::Unwanted;
@@ -121,6 +123,8 @@ pub(crate) struct Explanations<'a> {
     interpreter_locks: InterpreterLocks,
     /// Processes that only start ranks.
     launchers: BTreeSet<ProcessId>,
+    /// Whether each thread is one that a runtime has for itself.
+    services: Vec<bool>,
     /// Time by place.
     place_times: Vec<u64>,
     #[cfg(test)]
@@ -153,6 +157,7 @@ impl<'a> Explanations<'a> {
             kinds: objects.all().iter().map(|object| object.kind).collect(),
             interpreter_locks: InterpreterLocks::default(),
             launchers: program.launchers(),
+            services: service_threads(program, paths),
             place_times: vec![0; paths.all_places().len()],
             #[cfg(test)]
             log: Vec::new(),
@@ -267,6 +272,8 @@ impl<'a> Explanations<'a> {
             false => Some(Unwanted::End).filter(|_| cause != Cause::Lock),
         };
         let surely = surely.or_else(|| self.serves_messages(thread).then_some(Unwanted::Outside));
+        let is_service = self.services.get(thread.index()) == Some(&true) && cause != Cause::Lock;
+        let surely = surely.or_else(|| is_service.then_some(Unwanted::Runtime));
         let time = now - since;
         let is_most_of_run = is_most(time, self.program.elapsed_nanoseconds);
         let finished = FinishedWait { thread, subject, count: 1, time, explained, surely, is_most_of_run };

@@ -355,6 +355,13 @@ fn java_methods_have_names_with_a_perf_map() {
         &["-XX:+PreserveFramePointer", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit"]
     ));
     assert_java_threads(&recording);
+    // The virtual machine's compiler waits nearly all the time for work; nobody wants that explained.
+    let waits = recording.report("waits", "thread");
+    let compiles = |row: &&serde_json::Map<String, serde_json::Value>| {
+        row["wanted"] == true && row["thread"].as_str().is_some_and(|name| name.contains(" CompilerThre"))
+    };
+    let seconds: f64 = waits.rows().filter(compiles).filter_map(|row| row["seconds"].as_f64()).sum();
+    assert!(seconds < 0.2, "{:#}", waits.value["rows"]);
     let critical = recording.report("critical-path", "procedure");
     let is_hog = |name: &str| name.contains("hogTable") || name.contains("Hog");
     let rows = critical.rows().filter(|row| row["procedure"].as_str().is_some_and(is_hog));

@@ -8,7 +8,7 @@ pub(super) const METRICS: &[MetricDefinition] = &[
         title: "Wanted",
         unit: MetricUnit::Text,
         group: MetricGroup::Waits,
-        explanation: "Whether anybody wants the row's waits explained. Not wanted are waits for the end of what one has started, waits that something outside the program ended, waits of spare threads, and waits until the end.",
+        explanation: "Whether anybody wants the row's waits explained. Not wanted are waits for the end of what one has started, waits that something outside the program ended, waits of spare threads, waits until the end, and waits of threads that a runtime has for itself.",
         source: "§6",
     },
     MetricDefinition {
@@ -16,7 +16,7 @@ pub(super) const METRICS: &[MetricDefinition] = &[
         title: "Unwanted because",
         unit: MetricUnit::Text,
         group: MetricGroup::Waits,
-        explanation: "Why nobody wants the row's waits explained: join, outside, spare or end.",
+        explanation: "Why nobody wants the row's waits explained: join, outside, spare, end or runtime.",
         source: "§6",
     },
     MetricDefinition {

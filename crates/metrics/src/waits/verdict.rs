@@ -13,6 +13,8 @@ pub enum Unwanted {
     Spare,
     /// It lasted until the thread's end, or the run's, and was not for a lock.
     End,
+    /// The thread is one that a runtime has for itself.
+    Runtime,
 }
 
 /// Whether a wait is nine tenths of the run, or more.

@@ -150,6 +150,7 @@ fn because(unwanted: Unwanted) -> &'static str {
         Unwanted::Outside => "outside",
         Unwanted::Spare => "spare",
         Unwanted::End => "end",
+        Unwanted::Runtime => "runtime",
     }
 }
 
@@ -269,6 +270,7 @@ fn left_out(input: &ReportTables<'_>, sources: &[WaitSource], options: &ReportOp
         (Unwanted::Outside, outside),
         (Unwanted::Spare, "by threads to spare, beside others that waited for the same work"),
         (Unwanted::End, "until the thread or the run ended"),
+        (Unwanted::Runtime, "by threads that the runtime has for itself"),
     ];
     let text = |(reason, words): (Unwanted, &str)| {
         let of_it = sources.iter().filter(|source| source.unwanted == Some(reason));

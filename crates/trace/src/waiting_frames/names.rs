@@ -284,7 +284,9 @@ pub(super) const JAVA_NAMES: WaitingFrameTable = &[
     ("Runtime1::monitorexit*", MUTEX),
     // Stubs, which a perf map names.
     ("monitorenter Runtime1 stub", MUTEX),
+    ("monitorenter_nofpu Runtime1 stub", MUTEX),
     ("monitorexit Runtime1 stub", MUTEX),
+    ("monitorexit_nofpu Runtime1 stub", MUTEX),
     ("_complete_monitor_locking_Java", MUTEX),
     ("Monitor::*", CONDITION),
     ("Mutex::*", MUTEX),
