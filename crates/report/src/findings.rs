@@ -30,6 +30,7 @@ mod sentence;
 mod table;
 mod tables;
 pub(crate) mod threshold;
+mod work_by_procedure;
 
 #[cfg(test)]
 mod tests;

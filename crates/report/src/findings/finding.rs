@@ -11,6 +11,7 @@ use super::leading::RankedWork;
 use super::next::NextCommand;
 use super::placed_waits::PlacedWait;
 use super::sentence::{Sentence, ShareInWords, sentence};
+use super::work_by_procedure::WorkByProcedure;
 use crate::input::ReportTables;
 
 /// What findings are made from.
@@ -18,12 +19,13 @@ pub(crate) struct FindingBasis<'s, 'a> {
     pub input: &'s ReportTables<'a>,
     pub facts: RunFacts,
     pub bounds: GainBounds,
+    pub work: WorkByProcedure,
 }
 
 impl<'s, 'a> FindingBasis<'s, 'a> {
     pub(crate) fn of(input: &'s ReportTables<'a>) -> FindingBasis<'s, 'a> {
         let facts = RunFacts::of(input);
-        FindingBasis { input, bounds: GainBounds::of(&facts), facts }
+        FindingBasis { input, bounds: GainBounds::of(&facts), facts, work: WorkByProcedure::of(input) }
     }
 
     /// How long one thread takes for so much work where it gets a processor as seldom as threads of the program do.

@@ -17,7 +17,6 @@ use longpole_event::ThreadId;
 use longpole_metrics::{Category, SynchronisationCost, WaitClass};
 use longpole_trace::Cause;
 
-use super::procedures::{is_of_one_thread, spread};
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit,
 };
@@ -42,7 +41,7 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
 }
 
 fn finding(basis: &FindingBasis<'_, '_>) -> Option<Finding> {
-    let FindingBasis { input, facts, bounds } = basis;
+    let FindingBasis { input, facts, bounds, .. } = basis;
     let spun = spun_at_barriers(input);
     let threads = input.analysis.threads.iter().enumerate();
     let blocked = |states: &longpole_metrics::ThreadStates| {
@@ -59,7 +58,7 @@ fn finding(basis: &FindingBasis<'_, '_>) -> Option<Finding> {
         None if spinning == 0.0 => return None,
         _ => None,
     };
-    let shared = split.filter(|_| uneven.is_some()).map_or(1.0, |split| of_shared_work(input) / split.sum());
+    let shared = split.filter(|_| uneven.is_some()).map_or(1.0, |split| of_shared_work(basis) / split.sum());
     let gained = |part: f64, threads: usize| part * whole / threads as f64;
     let (most, least) = (gained(shared, times.len()), gained(uneven.unwrap_or(1.0), times.len() + 1));
     let even = facts.imbalance / 100.0 * facts.busiest as f64;
@@ -83,17 +82,15 @@ fn finding(basis: &FindingBasis<'_, '_>) -> Option<Finding> {
 }
 
 /// What of the explained waits at barriers comes from imbalance, or from work of procedures in which several threads work, nanoseconds.
-fn of_shared_work(input: &ReportTables<'_>) -> f64 {
-    let Some(waits) = &input.input().details.waits else { return 0.0 };
-    let work = spread(input);
-    let is_shared = |procedure| work.get(&procedure).is_some_and(|threads| !is_of_one_thread(threads));
+fn of_shared_work(basis: &FindingBasis<'_, '_>) -> f64 {
+    let Some(waits) = &basis.input.input().details.waits else { return 0.0 };
     let of_class = |class: &WaitClass| {
         let (mut all, mut shared) = (0.0, 0.0);
         for share in class.direct.iter().filter(|share| share.positive > 0.0) {
             let deed = waits.steps.step(share.step).deed;
             if let (Category::Running, Some(place)) = (deed.category, deed.scope) {
                 all += share.positive;
-                shared += if is_shared(place.procedure) { share.positive } else { 0.0 };
+                shared += if basis.work.is_shared(place.procedure) { share.positive } else { 0.0 };
             }
         }
         class.split.imbalance + if all > 0.0 { class.split.insufficient * shared / all } else { 0.0 }

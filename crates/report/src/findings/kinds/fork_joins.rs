@@ -16,7 +16,6 @@ use longpole_metrics::Node;
 use longpole_trace::{PathId, ProcedureId, Thread};
 
 use super::locks::is_done_by_turns;
-use super::procedures::spread;
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit,
 };
@@ -122,7 +121,7 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
         return Vec::new();
     }
     let mut by_procedure: BTreeMap<ProcedureId, ForkSums> = BTreeMap::new();
-    for (prefix, sums) in forks(&input.program.threads, &works(input)) {
+    for (prefix, sums) in forks(&input.program.threads, &works(basis)) {
         let Some(procedure) = creator(input, prefix) else { continue };
         let of = by_procedure.entry(procedure).or_default();
         of.threads += sums.threads;
@@ -134,11 +133,11 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
 }
 
 /// What each thread works.
-fn works(input: &ReportTables<'_>) -> Vec<ThreadWork> {
-    let mut works = vec![ThreadWork::default(); input.program.threads.len()];
+fn works(basis: &FindingBasis<'_, '_>) -> Vec<ThreadWork> {
+    let mut works = vec![ThreadWork::default(); basis.input.program.threads.len()];
     let mut longest = vec![0; works.len()];
-    for (procedure, threads) in spread(input) {
-        for (thread, time) in threads {
+    for (procedure, threads) in basis.work.iter() {
+        for (&thread, &time) in threads {
             let (work, longest) = (&mut works[thread.index()], &mut longest[thread.index()]);
             work.running += time;
             if time > *longest {

@@ -80,7 +80,7 @@ fn is_costly(basis: &FindingBasis<'_, '_>, region: &ForkJoinRegion) -> bool {
 
 impl CostlyRegions {
     fn gain(&self, basis: &FindingBasis<'_, '_>, beside: f64) -> GainRange {
-        let FindingBasis { input, facts, bounds } = basis;
+        let FindingBasis { input, facts, bounds, .. } = basis;
         let cpu = (facts.cpu as f64).max(1.0);
         let sampling = cpu
             * longpole_metrics::standard_error(

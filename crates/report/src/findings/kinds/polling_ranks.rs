@@ -42,7 +42,7 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
 }
 
 fn finding(basis: &FindingBasis<'_, '_>) -> Option<Finding> {
-    let FindingBasis { input, facts, bounds } = basis;
+    let FindingBasis { input, facts, bounds, .. } = basis;
     let ranks = crowded_ranks(basis)?;
     let share = percent(facts.polling as f64, (facts.cpu + facts.spinning) as f64);
     if share < SPINNING {

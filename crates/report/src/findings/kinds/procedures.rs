@@ -8,7 +8,6 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use longpole_event::ThreadId;
 use longpole_metrics::{By, ExecutedGain, Gain, Measures, Node, NodeRow, standard_error};
 use longpole_trace::{Cause, Folding, ProcedureId};
 
@@ -22,8 +21,9 @@ use crate::findings::gain::{GainRange, executed, prospect, replayed};
 use crate::findings::next::record_queues;
 use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
 use crate::findings::threshold::{
-    ALONE, BALANCED, BLAMED, FEWEST_OF_ROW, FOR_HOLDERS, HELD, MANY_PROCESSES, ONE_THREAD, UNEXPLAINED_SPINS,
+    ALONE, BLAMED, FEWEST_OF_ROW, FOR_HOLDERS, HELD, MANY_PROCESSES, UNEXPLAINED_SPINS,
 };
+use crate::findings::work_by_procedure::WorkByProcedure;
 use crate::findings::{RankedWork, is_named, largest_caller, procedure_answer};
 use crate::folded::{FoldedWork, callers, callers_text};
 use crate::input::ReportTables;
@@ -44,60 +44,23 @@ struct WorkOfThreads<'a> {
     held: BTreeMap<ProcedureId, SureHold>,
     locks: NamedLocks<'a>,
     serial: SerialWork<'a>,
-    /// Useful CPU time of each procedure by the threads that have any.
-    spread: BTreeMap<ProcedureId, BTreeMap<ThreadId, u64>>,
+    by_procedure: &'a WorkByProcedure,
     /// Time with one busy thread in which others lacked a processor, nanoseconds.
     starved: f64,
 }
 
 impl<'a> WorkOfThreads<'a> {
-    fn of(basis: &FindingBasis<'a, '_>) -> WorkOfThreads<'a> {
+    fn of(basis: &'a FindingBasis<'a, '_>) -> WorkOfThreads<'a> {
         let handed = HandedLocks::of(basis.input);
         let held = held_locks(basis.input, &handed);
         WorkOfThreads {
             serial: SerialWork::of(basis.input, &handed, &held),
             held,
             locks: locks(basis.input),
-            spread: spread(basis.input),
+            by_procedure: &basis.work,
             starved: basis.facts.starved_percent / 100.0 * basis.facts.elapsed as f64,
         }
     }
-
-    /// Whether one thread does nearly all of it.
-    fn is_of_one_thread(&self, id: ProcedureId) -> bool {
-        self.spread.get(&id).is_some_and(is_of_one_thread)
-    }
-
-    /// Whether several threads do the same amount of it: then slack says nothing.
-    fn is_even(&self, id: ProcedureId) -> bool {
-        let Some(threads) = self.spread.get(&id).filter(|threads| threads.len() > 1) else { return false };
-        let most = threads.values().copied().max().unwrap_or(0) as f64;
-        let mean = threads.values().sum::<u64>() as f64 / threads.len() as f64;
-        100.0 * (1.0 - mean / most) < BALANCED
-    }
-}
-
-/// Useful CPU time of each procedure by the threads that have any.
-pub(super) fn spread(input: &ReportTables<'_>) -> BTreeMap<ProcedureId, BTreeMap<ThreadId, u64>> {
-    let mut spread: BTreeMap<ProcedureId, BTreeMap<ThreadId, u64>> = BTreeMap::new();
-    for charge in input.analysis.charges.iter().filter(|charge| charge.measures.running > 0) {
-        if let Some(place) = input.paths.innermost(charge.path) {
-            let threads = spread.entry(place.procedure).or_default();
-            *threads.entry(charge.thread).or_default() += charge.measures.running;
-        }
-    }
-    spread
-}
-
-/// Whether one thread does nearly all of what threads do so long.
-pub(super) fn is_of_one_thread(threads: &BTreeMap<ThreadId, u64>) -> bool {
-    largest_share(threads) >= ONE_THREAD
-}
-
-/// Per cent of what threads do so long that the one does which does most of it.
-pub(super) fn largest_share(threads: &BTreeMap<ThreadId, u64>) -> f64 {
-    let most = threads.values().copied().max().unwrap_or(0) as f64;
-    percent(most, threads.values().sum::<u64>() as f64)
 }
 
 fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
@@ -177,7 +140,7 @@ fn shorter_holds(
     let most_gains = |shorter: &GainRange| {
         shorter.low > 0.0 && divided.is_none_or(|divided| shorter.middle() >= divided.middle())
     };
-    (!work.is_of_one_thread(id) || most_gains(&shorter.0)).then_some(shorter)
+    (!work.by_procedure.is_of_one_thread(id) || most_gains(&shorter.0)).then_some(shorter)
 }
 
 /// Puts the procedures among these findings, which stand the weightiest first, in the order of what the run gains without
@@ -252,7 +215,7 @@ fn gain(
     work: &WorkOfThreads<'_>,
     (id, row, advice): (ProcedureId, &NodeRow, Advice),
 ) -> (GainRange, Prediction) {
-    let FindingBasis { input, bounds, facts } = basis;
+    let FindingBasis { input, bounds, facts, .. } = basis;
     let own = &row.own;
     let predictions = predictions(input, work, (id, row));
     let limit = bounds.without(own.running as f64);
@@ -320,7 +283,7 @@ fn predictions(
     let mut predictions = vec![own.critical_cpu as f64, own.npt() * computing];
     if let Some(gain) = prospect(input, row.node) {
         predictions.push(gain.zeroing);
-        if !work.is_even(id) {
+        if !work.by_procedure.is_even(id) {
             predictions.push(gain.slack);
         }
     }

@@ -41,7 +41,7 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
 }
 
 fn finding(basis: &FindingBasis<'_, '_>, row: &NodeRow) -> Option<Finding> {
-    let FindingBasis { input, facts, bounds } = basis;
+    let FindingBasis { input, facts, bounds, .. } = basis;
     let Node::Process(id) = row.node else { return None };
     let process = &input.program.processes[id.index()];
     let (own, all) = (&row.own, (input.totals().running as f64).max(1.0));

@@ -40,7 +40,7 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
 }
 
 fn finding(basis: &FindingBasis<'_, '_>) -> Option<Finding> {
-    let FindingBasis { input, facts, bounds } = basis;
+    let FindingBasis { input, facts, bounds, .. } = basis;
     let spinning = facts.own_spinning() as f64;
     let share = facts.own_spinning_percent();
     let processors = f64::from(facts.cpus.max(1));

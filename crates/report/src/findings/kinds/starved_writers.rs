@@ -60,7 +60,7 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
 }
 
 fn finding(basis: &FindingBasis<'_, '_>, id: ObjectId, contended: &ContendedObject) -> Option<Finding> {
-    let FindingBasis { input, facts, bounds } = basis;
+    let FindingBasis { input, facts, bounds, .. } = basis;
     let wanted: u64 = contended.queue.iter().skip(1).sum();
     let alone = contended.queue.get(1).copied().unwrap_or(0);
     let is_wanted = facts.of_run(wanted) >= SERIAL && percent(alone as f64, wanted as f64) >= STARVED;

@@ -19,7 +19,6 @@ use longpole_trace::{ObjectId, ObjectKind};
 
 use super::locks::{NamedLocks, gain_without_waits, locks};
 use super::passed_on::{is_passed_on, sites};
-use super::procedures::{largest_share, spread};
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit, Prediction,
 };
@@ -27,6 +26,7 @@ use crate::findings::gain::{GainRange, executed, replayed};
 use crate::findings::sentence::{Sentence, TimeInWords, sentence};
 use crate::findings::threshold::{IN_TURN, MODEL_ERROR, OWN_PROCEDURE};
 use crate::findings::work_answer;
+use crate::findings::work_by_procedure::{WorkByProcedure, largest_share};
 use crate::input::ReportTables;
 use crate::quantity::{count_of, percent};
 
@@ -155,14 +155,15 @@ fn by_even_shares(basis: &FindingBasis<'_, '_>, locks: &NamedLocks<'_>, object: 
     if lock.is_some_and(|(range, _)| 2.0 * range.middle() >= each) {
         return None;
     }
-    let left = (basis.bounds.elapsed - alone(basis.input)).max(0.0);
+    let left = (basis.bounds.elapsed - alone(&basis.work)).max(0.0);
     Some(((1.0 + MODEL_ERROR / 100.0) * each).min(left))
 }
 
 /// The most that one thread works in procedures in which others hardly work, nanoseconds: that can be shared with none of them.
-fn alone(input: &ReportTables<'_>) -> f64 {
+fn alone(work: &WorkByProcedure) -> f64 {
     let mut of_thread: BTreeMap<ThreadId, u64> = BTreeMap::new();
-    for threads in spread(input).values().filter(|threads| largest_share(threads) >= OWN_PROCEDURE) {
+    let of_one = work.iter().filter(|(_, threads)| largest_share(threads) >= OWN_PROCEDURE);
+    for (_, threads) in of_one {
         let most = threads.iter().max_by_key(|&(_, time)| time);
         most.into_iter().for_each(|(&thread, time)| *of_thread.entry(thread).or_default() += time);
     }
