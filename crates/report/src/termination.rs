@@ -1,4 +1,4 @@
-//! Programs that a signal ended, and those that go on when the recording ends.
+//! Programs that a signal ended, those that failed, and those that go on when the recording ends.
 
 use std::collections::BTreeSet;
 
@@ -16,6 +16,14 @@ pub(crate) fn ended_by_signal(evidence: &Evidence) -> Option<String> {
 /// The same of a program that has itself to blame.
 pub(crate) fn crashed(evidence: &Evidence) -> Option<String> {
     evidence.killed_by.filter(|signal| CRASHES.contains(signal)).and_then(|_| ended_by_signal(evidence))
+}
+
+/// That the program told of a failure when it ended, or of what some programs mean otherwise (`grep`, `diff`).
+pub(crate) fn failed(evidence: &Evidence) -> Option<String> {
+    let code = evidence.exit_code.filter(|&code| code != 0)?;
+    Some(format!(
+        "the program ended with exit status {code}; if it failed, the answer is about the run until then"
+    ))
 }
 
 /// That processes of the program were there when its first one ended, and the recording with it.

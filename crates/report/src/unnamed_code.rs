@@ -40,7 +40,7 @@ fn without_names(input: &ReportTables<'_>) -> Option<String> {
             "{share_text} of the CPU time is in the recorder's probes of the C library (where threads end and are joined), without which the run is shorter"
         )),
         Some(&"[jit]") => Some(format!(
-            "{share_text} of the CPU time is in code made at run time; a perf map names it (Java: -XX:+DumpPerfMapAtExit, Node: --perf-basic-prof, Python: -X perf)"
+            "{share_text} of the CPU time is in code made at run time; a perf map names it (Java: -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, Node: --perf-basic-prof, Python: -X perf)"
         )),
         Some(_) => {
             let modules = modules.join(" and ");

@@ -244,6 +244,7 @@ pub(crate) fn evidence_of(
         recording_bytes: folder.size_bytes(),
         truncated: manifest.outcome.is_none_or(|outcome| outcome.truncated),
         killed_by: manifest.outcome.and_then(|outcome| outcome.signal),
+        exit_code: manifest.outcome.and_then(|outcome| outcome.exit_code),
         sources: sources_of(folder),
         dropped_nanoseconds: manifest.window.and_then(|window| window.dropped_nanoseconds),
         ..Evidence::default()

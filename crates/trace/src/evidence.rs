@@ -85,6 +85,8 @@ pub struct Evidence {
     pub truncated: bool,
     /// The signal that ended the program, where one did.
     pub killed_by: Option<i32>,
+    /// The program's exit status; `None` where it is not known, or a signal ended it.
+    pub exit_code: Option<i32>,
     /// The recorder attached to a running program.
     pub attached: bool,
     /// Time of the run before the part that was kept, nanoseconds; `None` where the recording is not of a part.

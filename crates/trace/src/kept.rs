@@ -41,7 +41,7 @@ stored! {
         lost_calls, lost_communications, unmatched_wakes, interrupt_wakes, outside_wakes, outside_wakers, waits_for_objects, waits_by_place,
         waits_without_object, contradictions, disordered, observations, told_observations, without_stack, may_wait, messages,
         defects, lost_definitions, overhead_nanoseconds, recorder_cpu_seconds, kernel_seconds, recorder_peak_bytes,
-        recording_bytes, sources, outside, truncated, killed_by, attached, dropped_nanoseconds, notes,
+        recording_bytes, sources, outside, truncated, killed_by, exit_code, attached, dropped_nanoseconds, notes,
     }
     MessageTraffic { calls, matched, unmatched_sends, unmatched_receives, resized, collectives, incomplete_collectives, reversed, most_reversed_nanoseconds, accesses, not_understood, flows }
     NotUnderstoodCalls { name, calls, nanoseconds }

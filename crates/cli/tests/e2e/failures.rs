@@ -68,6 +68,14 @@ fn a_program_killed_by_a_signal_gives_128_and_the_signal() {
 }
 
 #[test]
+fn a_program_that_fails_is_told_in_the_answer() {
+    let session = Session::beside_others();
+    let recording = or_skip!(record_shell(&session, "exit 3"));
+    assert_eq!(recording.run.status.code(), Some(3), "{}", recording.run.stderr);
+    assert!(recording.run.stderr.contains("ended with exit status 3"), "{}", recording.run.stderr);
+}
+
+#[test]
 fn a_missing_program_gives_127_and_is_named() {
     let session = Session::beside_others();
     for name in ["/no/such/program", "no-such-program"] {
