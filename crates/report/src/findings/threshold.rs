@@ -66,6 +66,7 @@ thresholds! {
     // Work.
     FLAT = 20.0 "%": "Share of a procedure below which the answer names a coarser level.";
     COARSE = 50.0 "%": "Share that a coarser level (process, calling procedure) must have.";
+    HOLDS_MATTER = 25.0 "%": "Part of the most that doing without a procedure gains from which on its lock is to be held shorter, if that gains so much.";
     ONE_THREAD = 80.0 "%": "Share of the work on one thread from which on the thread is named.";
     OWN_PROCEDURE = 95.0 "%": "Part of a procedure's work that one thread does from which on no other one can take a share of it.";
     ALONE = 50.0 "%": "Part of a procedure's time with no other thread busy from which on it is to be parallelised.";

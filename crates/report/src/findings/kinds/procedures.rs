@@ -21,7 +21,7 @@ use crate::findings::gain::{GainRange, executed, prospect, replayed};
 use crate::findings::next::record_queues;
 use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
 use crate::findings::threshold::{
-    ALONE, BLAMED, FEWEST_OF_ROW, FOR_HOLDERS, HELD, MANY_PROCESSES, UNEXPLAINED_SPINS,
+    ALONE, BLAMED, FEWEST_OF_ROW, FOR_HOLDERS, HELD, HOLDS_MATTER, MANY_PROCESSES, UNEXPLAINED_SPINS,
 };
 use crate::findings::work_by_procedure::WorkByProcedure;
 use crate::findings::{RankedWork, is_named, largest_caller, procedure_answer};
@@ -34,7 +34,7 @@ use crate::quantity::percent;
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "a procedure",
     when: "the run rests on at least 30 observations, those included that the program itself reports, and without these the procedure on at least 5: the run executed without its work; or its time on the critical path, its normalised processor time (waits for devices left out), zeroing, and slack unless several threads do it evenly (imbalance below 10 %)",
-    advice: "*import less, or later* if most of it is importing modules of Python's library and of packages; *allocate less, or a larger heap* if most of it is collecting garbage; *block and wake less often* if most of it is waking or switching threads; *hold the lock shorter* if it surely spends at least 30 % of its CPU time with a lock that others wait for, and at least 80 % on behalf of those who give it back, if the run gains where nobody waits for that lock, and no more than that (where one thread does at least 80 % of it, only if that gain is sure and dividing the work does not gain more); *parallelise* if it surely runs alone (U = 1, and no other thread lacks a processor) for at least half of its time; else *shorten*",
+    advice: "*import less, or later* if most of it is importing modules of Python's library and of packages; *allocate less, or a larger heap* if most of it is collecting garbage; *block and wake less often* if most of it is waking or switching threads; *hold the lock shorter* if it surely spends at least 30 % of its CPU time with a lock that others wait for, and at least 80 % on behalf of those who give it back, if the run gains where nobody waits for that lock, and no more than that, but at least a quarter of what it gains without the procedure (where one thread does at least 80 % of it, only if that gain is sure and dividing the work does not gain more); *parallelise* if it surely runs alone (U = 1, and no other thread lacks a processor) for at least half of its time; else *shorten*",
     find,
     answer,
 };
@@ -91,7 +91,10 @@ fn finding(basis: &FindingBasis<'_, '_>, work: &WorkOfThreads<'_>, row: &NodeRow
     let folded = FoldedWork::of(input, row.node, running(own), &running);
     let is_alone = alone >= ALONE && input.program.cpus() > 1 && !is_kernel(input, id);
     let divided = is_alone.then(|| gain(basis, work, (id, row, Advice::Parallelise)));
+    let (free, predicted_by) = gain(basis, work, (id, row, Advice::Shorten));
     let shorter = shorter_holds(basis, work, (id, own, lock), divided.as_ref().map(|(range, _)| range));
+    // Whose holders exclude few, as readers do, gains by doing less.
+    let shorter = shorter.filter(|(shorter, _)| 100.0 * shorter.high >= HOLDS_MATTER * free.high);
     let starts = is_program_start(input.paths.procedure_named_by(id));
     let advice = match &shorter {
         _ if starts && input.program.processes.len() as f64 >= MANY_PROCESSES => Advice::StartFewer,
@@ -103,7 +106,6 @@ fn finding(basis: &FindingBasis<'_, '_>, work: &WorkOfThreads<'_>, row: &NodeRow
         None if is_alone => Advice::Parallelise,
         None => Advice::Shorten,
     };
-    let (free, predicted_by) = gain(basis, work, (id, row, Advice::Shorten));
     let (range, predicted_by) = match (advice, &shorter, divided) {
         (Advice::Parallelise, _, Some(divided)) => divided,
         (Advice::HoldShorter, Some((shorter, _)), _) => (free.no_more_than(shorter), predicted_by),
