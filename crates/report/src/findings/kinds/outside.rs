@@ -9,7 +9,7 @@ use longpole_trace::Cause;
 use super::services::services;
 use super::sleep::{is_event_loop, waiting_answer};
 use super::time_limits::is_ended_by_limit;
-use crate::findings::facts::is_device;
+use crate::findings::facts::{is_device, is_for_each_other};
 use crate::findings::finding::{Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit};
 use crate::findings::leading::{LeadingWork, RankedWork};
 use crate::findings::placed_waits::PlacedWait;
@@ -74,7 +74,8 @@ fn idle_server(basis: &FindingBasis<'_, '_>, finding: &Finding) -> Option<Senten
     if !is_idle || of_workers.clone().any(|wait| is_same(&wait)) {
         return None;
     }
-    let longest = of_workers.next()?;
+    // What they wait for each other follows from what one of them waits for.
+    let longest = of_workers.next().filter(|wait| !is_for_each_other(wait.cause))?;
     let idle = sentence![TimeInWords(facts.idle), " of ", TimeInWords(facts.elapsed), " elapsed ("];
     let where_to = sentence![longest.text(input), " (", TimeInWords(longest.time), ")"];
     Some(sentence![

@@ -33,7 +33,7 @@ use crate::quantity::{count_of, percent};
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "threads that wait for each other's turn",
-    when: "threads wait for a condition, semaphore, channel, pipe or socket, at least half of that time for a thread that they had let go on since it did so for them last: up to what the run executed without these waits gains. Or for a condition that is mostly signalled by threads that wait for it too, or in the procedure that waits, as those do who write results in order: up to the waits' sum divided by the threads that waited, give or take 10 %, where that is more than twice what the waits alone gain, and no more than the run takes longer than any thread works in procedures of which it does 95 %. Never more than the CPUs leave; one entry for two objects that are waited for in turn",
+    when: "threads wait for a condition, semaphore, channel, pipe or socket, at least half of that time for a thread that they had let go on since it did so for them last: up to what the run executed without these waits gains. Or for a condition that is mostly signalled by threads that wait for it too, or in the procedure that waits, as those do who write results in order: up to the waits' sum divided by the threads that waited, give or take 10 %, where that is more than twice what the waits alone gain, and no more than the run takes longer than any thread works in procedures of which it does 95 %. Never more than the CPUs leave, nor, but for sockets, than the time in which a thread could run; one entry for two objects that are waited for in turn",
     advice: "*let threads work ahead*: more room between them, or results that are kept until their turn comes; of sockets *ask earlier, or several at once*",
     find,
     answer,
@@ -96,12 +96,14 @@ fn finding(
     partner: Option<&NamedObject>,
 ) -> Option<Finding> {
     let bounds = &basis.bounds;
-    let range = GainRange::up_to(most(basis, locks, object, partner)?, bounds).with_all_work(bounds);
     let subject = FindingSubject::Object(object.first);
-    let advice = match object.kind {
-        ObjectKind::Socket => Advice::AskEarlier,
-        _ => Advice::WorkAhead,
+    // While no thread can run there is no work to be done ahead; several requests may be slept for at once.
+    let (advice, idle) = match object.kind {
+        ObjectKind::Socket => (Advice::AskEarlier, 0),
+        _ => (Advice::WorkAhead, basis.facts.idle),
     };
+    let range = GainRange::up_to(most(basis, locks, object, partner)?, bounds).with_all_work(bounds);
+    let range = range.at_most(bounds.elapsed - idle as f64);
     let found = Finding::advised(basis, (&KIND, Limit::Work), subject, (advice, range), false)?;
     Some(found.predicted_by(Prediction::Execution).with(evidence(basis.input, object, partner)))
 }
