@@ -1,4 +1,4 @@
-//! Scripts whose time is in starting processes: the answer says so, and what a script without them gains.
+//! Scripts that start processes: what those gain that start fewer, or in another order.
 
 use std::path::Path;
 
@@ -34,4 +34,35 @@ fn a_script_of_few_processes_is_not() {
     let script = script(10, "$(basename $f)");
     let recording = or_skip!(session.record(Collector::Bpf, &["sh", "-c", &script]));
     assert_eq!(recording.report("summary", "procedure").changes("start fewer").next(), None);
+}
+
+/// Two jobs at a time: the long one alone at the end, or beside the others from the begin.
+#[test]
+fn the_longest_job_that_begins_last_is_to_be_started_earlier() {
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let job = session.build("job.c", &[]).unwrap();
+    let script = |jobs: &str| format!("echo {jobs} | xargs -n1 -P2 {}", job.display());
+    let (last, first) = (script("60 60 60 60 60 60 300"), script("300 60 60 60 60 60 60"));
+    let recording = or_skip!(session.record(Collector::Bpf, &["sh", "-c", &last]));
+    let summary = recording.report("summary", "procedure");
+    let change = summary.changes("start it earlier").next().expect("it is advised");
+    assert!(change["text"].as_str().unwrap().contains("job"), "{change:?}");
+    let seconds = |script: &str| session.least_seconds(Path::new("sh"), &["-c", script]);
+    let truth = seconds(&last) - seconds(&first);
+    let most = change["gain_high_seconds"].as_f64().unwrap();
+    assert!(truth > 0.0 && most > 0.9 * truth, "{most} s, in truth {truth}");
+}
+
+#[test]
+fn jobs_of_one_length_are_in_no_wrong_order() {
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let job = session.build("job.c", &[]).unwrap();
+    let script = format!("echo 60 60 60 60 60 60 | xargs -n1 -P2 {}", job.display());
+    let recording = or_skip!(session.record(Collector::Bpf, &["sh", "-c", &script]));
+    let advised = recording.report("summary", "procedure");
+    let gains = advised.changes("start it earlier").filter_map(|change| change["gain_high_seconds"].as_f64());
+    // What a busy machine delays one of the last two.
+    assert!(gains.sum::<f64>() < 0.1, "{:#}", advised.value["rows"]);
 }

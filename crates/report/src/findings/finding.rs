@@ -188,6 +188,8 @@ pub(crate) enum Advice {
     CommunicateLess,
     /// Starting and ending processes takes the time: fewer, each for more.
     StartFewer,
+    /// A process begins late and runs alone at the end: begin it with the first, or divide it.
+    StartEarlier,
     /// Modules are imported: fewer of them, or only where they are used.
     ImportLess,
     /// Garbage is collected: less of it, or a heap in which that is seldom.
@@ -232,6 +234,7 @@ impl Advice {
             Advice::SendAtOnce => "send it at once (TCP_NODELAY)",
             Advice::CommunicateLess => "communicate less",
             Advice::StartFewer => "start fewer",
+            Advice::StartEarlier => "start it earlier",
             Advice::ImportLess => "import less, or later",
             Advice::AllocateLess => "allocate less, or a larger heap",
             Advice::AwaitEvent => "wait for the event",

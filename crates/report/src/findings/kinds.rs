@@ -5,6 +5,7 @@ pub(super) mod deliveries;
 pub(super) mod devices;
 pub(super) mod fork_joins;
 mod held_locks;
+pub(super) mod late_processes;
 pub(super) mod late_ranks;
 pub(super) mod locks;
 pub(super) mod outside;

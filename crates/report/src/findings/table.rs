@@ -2,9 +2,9 @@
 
 use super::finding::FindingKind;
 use super::kinds::{
-    barriers, deliveries, devices, fork_joins, late_ranks, locks, outside, parallel_regions, pinned,
-    polling_ranks, procedures, processes, processors, requests, services, shared_lines, short_processes,
-    sleep, spinning, starved_writers, stuck, synchronisation, time_limits, turns, work,
+    barriers, deliveries, devices, fork_joins, late_processes, late_ranks, locks, outside, parallel_regions,
+    pinned, polling_ranks, procedures, processes, processors, requests, services, shared_lines,
+    short_processes, sleep, spinning, starved_writers, stuck, synchronisation, time_limits, turns, work,
 };
 
 /// Every kind of finding. Of findings that are worth the same the one of the earlier kind goes first.
@@ -17,6 +17,7 @@ pub(crate) const KINDS: &[&FindingKind] = &[
     &shared_lines::KIND,
     &procedures::KIND,
     &processes::KIND,
+    &late_processes::KIND,
     &short_processes::KIND,
     &starved_writers::KIND,
     &locks::KIND,
