@@ -24,6 +24,7 @@ mod kinds;
 mod leading;
 mod next;
 mod placed_waits;
+mod process_lives;
 mod rankings;
 mod reasons;
 mod sentence;

@@ -78,7 +78,10 @@ impl UnseenStreams {
 /// Keeps threads in step.
 #[derive(Debug, Default)]
 pub(super) struct ThreadsInStep {
-    pairs: BTreeSet<ThreadPair>,
+    /// Those with which each thread keeps in step.
+    others: FxHashMap<ThreadId, Vec<ThreadId>>,
+    /// Those of them that have begun and not ended.
+    there: FxHashMap<ThreadId, BTreeSet<ThreadId>>,
     /// By thread that waits for data: what it released when it began to.
     begun: FxHashMap<ThreadId, NodeId>,
     /// What a thread waits for at a moment that is over, once what it did until then is known.
@@ -87,39 +90,49 @@ pub(super) struct ThreadsInStep {
 
 impl ThreadsInStep {
     pub fn of(pairs: BTreeSet<ThreadPair>) -> ThreadsInStep {
-        ThreadsInStep { pairs, ..ThreadsInStep::default() }
+        let mut in_step = ThreadsInStep::default();
+        for (one, other) in pairs {
+            in_step.others.entry(one).or_default().push(other);
+            in_step.others.entry(other).or_default().push(one);
+        }
+        in_step
     }
 
-    /// Those with which the thread keeps in step.
-    fn with(&self, thread: ThreadId) -> Vec<ThreadId> {
-        let other = |&(one, other): &ThreadPair| match thread {
-            _ if thread == one => Some(other),
-            _ if thread == other => Some(one),
-            _ => None,
-        };
-        self.pairs.iter().filter_map(other).collect()
+    /// The thread begins, or ends.
+    fn is_there(&mut self, thread: ThreadId, is: bool) {
+        for &other in self.others.get(&thread).into_iter().flatten() {
+            let there = self.there.entry(other).or_default();
+            if is {
+                there.insert(thread)
+            } else {
+                there.remove(&thread)
+            };
+        }
     }
 }
 
 impl Compiler<'_> {
-    /// The thread comes into this state at this moment.
-    pub(super) fn follow_steps(&mut self, thread: ThreadId, time: Time, state: State) {
-        let Some(in_step) = &self.in_step else { return };
-        let others = in_step.with(thread);
-        if others.is_empty() {
+    /// The thread goes from a state into another one at this moment.
+    pub(super) fn follow_steps(&mut self, thread: ThreadId, time: Time, (before, state): (State, State)) {
+        let Some(in_step) = self.in_step.as_mut().filter(|in_step| in_step.others.contains_key(&thread))
+        else {
+            return;
+        };
+        if before == State::Absent || state == State::Absent {
+            in_step.is_there(thread, state != State::Absent);
+        }
+        let (waits, passes) = (waits_for_data(state).is_some(), passes_no_more_on(state));
+        if !waits && !passes {
             return;
         }
-        if waits_for_data(state).is_some() {
-            let node = self.released_now(thread);
-            self.in_step.as_mut().map(|in_step| in_step.begun.insert(thread, node));
-        } else if passes_no_more_on(state) {
-            let node = self.released_now(thread);
-            let is_there = |other: &ThreadId| self.threads[other.index()].state != State::Absent;
-            let there: Vec<ThreadId> = others.into_iter().filter(is_there).collect();
-            let Some(in_step) = &mut self.in_step else { return };
-            for other in there {
-                in_step.due.entry(other).or_default().push((time, node));
-            }
+        let node = self.released_now(thread);
+        let Some(in_step) = &mut self.in_step else { return };
+        if waits {
+            in_step.begun.insert(thread, node);
+            return;
+        }
+        for &other in in_step.there.get(&thread).into_iter().flatten() {
+            in_step.due.entry(other).or_default().push((time, node));
         }
     }
 
@@ -140,7 +153,7 @@ impl Compiler<'_> {
     /// The source is about to let the thread go on.
     pub(super) fn keep_step(&mut self, thread: ThreadId, source: ThreadId) {
         let Some(in_step) = &mut self.in_step else { return };
-        if in_step.pairs.contains(&pair(thread, source))
+        if in_step.there.get(&source).is_some_and(|there| there.contains(&thread))
             && let Some(node) = in_step.begun.remove(&thread)
         {
             self.wait_in_step(source, node);

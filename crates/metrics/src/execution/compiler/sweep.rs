@@ -79,7 +79,7 @@ impl Sweep for Compiler<'_> {
             }
             _ => {}
         }
-        self.follow_steps(thread, time, state);
+        self.follow_steps(thread, time, (before, state));
         if matches!(state, State::Blocked(_)) {
             self.ends.block(thread);
             self.threads[thread.index()].idle_before = self.idle;

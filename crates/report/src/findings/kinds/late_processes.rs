@@ -15,6 +15,7 @@ use longpole_trace::Program;
 use super::work;
 use crate::findings::finding::{Advice, Finding, FindingBasis, FindingKind, FindingSubject, Limit};
 use crate::findings::gain::GainRange;
+use crate::findings::process_lives::{ProcessLife, lives};
 use crate::findings::sentence::{TimeInWords, sentence};
 
 /// The entry of the table.
@@ -48,14 +49,8 @@ struct LateJob {
 
 /// The processes that each process started, if all of them have ended.
 fn families(program: &Program) -> Vec<Vec<Job>> {
-    let mut lives: BTreeMap<ProcessId, (Time, Option<Time>)> = BTreeMap::new();
-    for thread in &program.threads {
-        let life = lives.entry(thread.process).or_insert((thread.start, Some(thread.start)));
-        let end = life.1.zip(thread.end).map(|(one, other)| one.max(other));
-        *life = (life.0.min(thread.start), end);
-    }
     let mut families: BTreeMap<ProcessId, Option<Vec<Job>>> = BTreeMap::new();
-    for (process, (start, end)) in lives {
+    for (process, ProcessLife { start, end }) in lives(program) {
         let Some(parent) = program.processes[process.index()].parent else { continue };
         let family = families.entry(parent).or_insert_with(|| Some(Vec::new()));
         match (family.as_mut(), end) {
@@ -69,20 +64,31 @@ fn families(program: &Program) -> Vec<Vec<Job>> {
 /// Divides them at those beside which none was there: these may need all that came before, and what comes later may need them.
 fn batches(mut jobs: Vec<Job>) -> Vec<Vec<Job>> {
     jobs.sort_by_key(|job| job.start);
-    let is_beside = |job: &Job, other: &Job| {
-        job.process != other.process && other.start < job.end && job.start < other.end
-    };
-    let is_alone = |job: &Job| !jobs.iter().any(|other| is_beside(job, other));
-    jobs.split(is_alone).map(<[Job]>::to_vec).collect()
+    let mut batches = vec![Vec::new()];
+    let mut there_until = Time::ZERO;
+    for (index, job) in jobs.iter().enumerate() {
+        let is_beside_next = jobs.get(index + 1).is_some_and(|next| next.start < job.end);
+        if there_until > job.start || is_beside_next {
+            batches.last_mut().expect("there is one").push(*job);
+        } else {
+            batches.push(Vec::new());
+        }
+        there_until = there_until.max(job.end);
+    }
+    batches.retain(|batch| !batch.is_empty());
+    batches
 }
 
-/// How many of them were there at a time at most.
+/// How many of them, in the order of their starts, were there at a time at most.
 fn width(jobs: &[Job]) -> usize {
-    let at =
-        |job: &Job| jobs.iter().filter(|other| other.start <= job.start && job.start < other.end).count();
-    jobs.iter().map(at).max().unwrap_or(0)
+    let mut ends: Vec<Time> = jobs.iter().map(|job| job.end).collect();
+    ends.sort_unstable();
+    let ended_before = |time: Time| ends.partition_point(|&end| end <= time);
+    let there = |(index, job): (usize, &Job)| (index + 1).saturating_sub(ended_before(job.start));
+    jobs.iter().enumerate().map(there).max().unwrap_or(0)
 }
 
+/// The last of these, which stand in the order of their starts, if it was begun late.
 fn late_job(jobs: &[Job]) -> Option<LateJob> {
     let last = jobs.iter().max_by_key(|job| job.end)?;
     let others = || jobs.iter().filter(|job| job.process != last.process);

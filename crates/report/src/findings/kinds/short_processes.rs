@@ -17,6 +17,7 @@ use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit,
 };
 use crate::findings::gain::GainRange;
+use crate::findings::process_lives::{ProcessLife, lives};
 use crate::findings::sentence::{Sentence, TimeInWords, sentence};
 use crate::findings::threshold::{MANY_PROCESSES, MODEL_ERROR, SHORT_LIFE, SHORT_WORK};
 use crate::findings::work_answer;
@@ -37,20 +38,15 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
 }
 
 /// How long each process lived; until the end of the run where it did not end before.
-fn lives(input: &ReportTables<'_>) -> BTreeMap<ProcessId, u64> {
-    let end = Time::from_nanoseconds(input.program.elapsed_nanoseconds);
-    let mut lives: BTreeMap<ProcessId, (Time, Time)> = BTreeMap::new();
-    for thread in &input.program.threads {
-        let ended = thread.end.unwrap_or(end);
-        let life = lives.entry(thread.process).or_insert((thread.start, ended));
-        *life = (life.0.min(thread.start), life.1.max(ended));
-    }
-    lives.into_iter().map(|(id, (start, end))| (id, end.since(start))).collect()
+fn lengths(input: &ReportTables<'_>) -> BTreeMap<ProcessId, u64> {
+    let run = Time::from_nanoseconds(input.program.elapsed_nanoseconds);
+    let length = |life: ProcessLife| life.end.unwrap_or(run).since(life.start);
+    lives(input.program).into_iter().map(|(id, life)| (id, length(life))).collect()
 }
 
 fn finding(basis: &FindingBasis<'_, '_>) -> Option<Finding> {
     let FindingBasis { input, bounds, .. } = basis;
-    let lives = lives(input);
+    let lives = lengths(input);
     let is_short = |row: &&NodeRow| {
         let Node::Process(id) = row.node else { return false };
         let process = &input.program.processes[id.index()];
