@@ -6,7 +6,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::support::{Recording, Session, least_real_time, may_be_real_time, or_skip, record_in_real_time};
+use crate::support::{
+    Recording, Session, first_that_holds, least_real_time, may_be_real_time, or_skip, record_in_real_time,
+};
 
 /// Recordings of which one has a range that holds.
 const ATTEMPTS: usize = 5;
@@ -28,7 +30,7 @@ fn regions_that_do_not_pay_cost_what_the_program_without_them_saves() {
     let without = least_real_time(&[&serial]);
     // Of the two regions one pays: it is no part of the entry.
     for options in [&["--collector", "bpf"][..], &["--collector", "bpf", "--locks"]] {
-        let tell = |_| {
+        first_that_holds(ATTEMPTS, || {
             let recording = record_in_real_time(&session, options, &[&program]);
             let row = change(&recording).unwrap_or_else(|| panic!("no change: {options:?}"));
             let [low, high] =
@@ -42,14 +44,9 @@ fn regions_that_do_not_pay_cost_what_the_program_without_them_saves() {
             // A timer in step with the regions does not divide their time: little is promised then. Data that moves between processors is
             // in no range, nor what starting the recorded program takes longer.
             let holds = low > 10.0 && low <= truth && high + 5.0 >= truth;
-            (holds, format!("{low:.0}–{high:.0} %, in truth {truth:.0}"))
-        };
-        let mut told = Vec::new();
-        let any = (0..ATTEMPTS).map(tell).any(|(holds, text)| {
-            told.push(text);
-            holds
+            let told = || format!("{options:?}: {low:.0}–{high:.0} %, in truth {truth:.0}");
+            if holds { Ok(()) } else { Err(told()) }
         });
-        assert!(any, "{options:?}: {told:?}");
     }
     // The loop on one thread is fast, and `integrate` pays.
     let recording = record_in_real_time(&session, &["--collector", "bpf"], &[&serial]);

@@ -1,6 +1,6 @@
 //! What a procedure's work gains: by what-if, and by the program built and run without it.
 
-use super::{Recording, Session};
+use super::{Recording, Session, first_that_holds};
 
 /// Points by which a gain may be off: what a busy machine delays.
 const CLOSE: f64 = 6.0;
@@ -66,10 +66,8 @@ pub fn held(session: &Session, program: (&str, &[&str]), procedure: &str) -> Gai
 
 #[track_caller]
 pub fn held_at(session: &Session, program: (&str, &[&str]), change: (&str, f64)) -> Gains {
-    let mut told = Vec::new();
-    let found = (0..ATTEMPTS).map(|_| Gains::of(session, program, change)).find(|gains| {
-        told.push(gains.text());
-        gains.holds()
-    });
-    found.unwrap_or_else(|| panic!("{program:?}: {told:?}"))
+    first_that_holds(ATTEMPTS, || {
+        let gains = Gains::of(session, program, change);
+        if gains.holds() { Ok(gains) } else { Err(format!("{program:?}: {}", gains.text())) }
+    })
 }

@@ -1,6 +1,7 @@
 //! What every end-to-end test needs: the machine for itself, programs built, longpole run, answers read.
 
 mod answer;
+mod attempts;
 mod build;
 mod forms;
 mod gains;
@@ -16,6 +17,7 @@ mod session;
 mod waits;
 
 pub use answer::Answer;
+pub use attempts::first_that_holds;
 pub use build::{build, find, programs};
 pub use forms::assert_forms;
 pub use gains::{held, held_at};
