@@ -24,6 +24,7 @@ mod compiler;
 mod ends;
 mod held_work;
 mod in_step;
+mod job_slots;
 mod lock_order;
 mod node_releases;
 mod plan;
@@ -100,8 +101,8 @@ impl ExecutionPlan {
         }
         let stops = possible_stops::of_run(timelines, analysis);
         let compile = |hand_offs: &HandOffs, in_step: Option<ThreadsInStep>| {
-            let tree = (timelines.program(), timelines.paths());
-            let mut compiler = Compiler::new(tree, analysis, foresight, MOST_STEPS);
+            let recorded = (timelines.program(), timelines.paths(), timelines.objects());
+            let mut compiler = Compiler::new(recorded, analysis, foresight, MOST_STEPS);
             compiler.hand_offs = hand_offs;
             compiler.stops = stops.clone();
             compiler.in_step = in_step;
@@ -134,8 +135,8 @@ impl ExecutionPlan {
         foresight: &LaneLookahead,
         uses: &LockUses,
     ) -> Result<Option<ExecutionPlan>, T::Error> {
-        let tree = (timelines.program(), timelines.paths());
-        let mut compiler = Compiler::new(tree, analysis, foresight, MOST_STEPS);
+        let recorded = (timelines.program(), timelines.paths(), timelines.objects());
+        let mut compiler = Compiler::new(recorded, analysis, foresight, MOST_STEPS);
         compiler.plan.objects = timelines.objects().all().len();
         compiler.arbitration = Some(Arbitration::new(uses, timelines.program()));
         sweep(&Unfolded(timelines), false, &mut compiler)?;

@@ -60,7 +60,8 @@ pub(crate) fn process_title(program: &str, arguments: &[&str]) -> Option<String>
     let mut words = Vec::new();
     for &argument in arguments.iter().skip(1) {
         let follows = before.replace(argument);
-        if argument.starts_with('-') || !is_harmless(argument) || follows.is_some_and(takes_value) {
+        let is_other = argument.starts_with('-') || name.ends_with("sed") && is_substitution(argument);
+        if is_other || !is_harmless(argument) || follows.is_some_and(takes_value) {
             continue;
         }
         words.push((argument, follows));
@@ -107,6 +108,12 @@ fn is_harmless(argument: &str) -> bool {
         && argument.chars().all(|c| !c.is_control())
 }
 
+/// `s/the/THE/g`, with any mark between its parts.
+fn is_substitution(argument: &str) -> bool {
+    let mark = argument.strip_prefix(['s', 'y']).and_then(|parts| parts.chars().next());
+    mark.is_some_and(|mark| mark.is_ascii_punctuation() && argument.matches(mark).count() == 3)
+}
+
 fn is_file(argument: &str) -> bool {
     let last = argument.rsplit('/').next().unwrap_or(argument);
     last.rsplit_once('.').is_some_and(|(stem, ending)| !stem.is_empty() && ENDINGS.contains(&ending))
@@ -136,10 +143,14 @@ mod tests {
             ("node /srv/app/server.js", "node server.js"),
             ("git commit -q", "git commit"),
             ("ar rc lib.a f1.o", "ar lib.a"),
+            ("sed s/the/THE/g words.txt", "sed words.txt"),
+            ("sed src/the", "sed the"),
         ] {
             assert_eq!(title(command).as_deref(), Some(called), "{command}");
         }
         assert_eq!(title("make -j2"), None);
+        assert_eq!(title("sed s/the/THE/g"), None);
+        assert_eq!(title("sed s,the,THE,"), None);
         assert_eq!(title("sort -n"), Some("sort -n".to_owned()));
         assert_eq!(
             title("as --64 -o f3.o /tmp/ccYb.s"),

@@ -123,6 +123,9 @@ pub(crate) fn name(found: &ObjectFindings, names: &NameSources<'_>) -> String {
             ObjectKind::Pipe | ObjectKind::Socket => by_ends(found, names.program),
             ObjectKind::Terminal => "terminal".to_owned(),
             ObjectKind::ProcessEnd => format!("end of a child of {}", process_name(process, names.program)),
+            ObjectKind::AnyProcessEnd => {
+                format!("end of any child of {}", process_name(process, names.program))
+            }
             _ => by_site(kind, found.uses(), names.paths),
         },
         // A queue of POSIX has a name.

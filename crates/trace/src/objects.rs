@@ -83,8 +83,10 @@ kinds! {
     Parker => "parker", Park;
     /// The end of a thread.
     ThreadEnd => "thread end", Join;
-    /// The end of a child process.
+    /// The end of a certain child process, or of one of which that is not known.
     ProcessEnd => "process end", Child;
+    /// The end of any child of a process.
+    AnyProcessEnd => "end of any child", Child;
     /// A pipe.
     Pipe => "pipe", Pipe;
     /// A socket.

@@ -52,7 +52,7 @@ pub(crate) fn subject(cause: Cause, call: Option<&CallDefinition>, hints: StackH
         Cause::Io => Some(file(call))
             .filter(|&which| which != SubjectIdentity::Place)
             .and_then(|which| of(ObjectKind::File, which)),
-        Cause::Child => child(call).and_then(|which| of(ObjectKind::ProcessEnd, which)),
+        Cause::Child => child(call).and_then(|(kind, which)| of(kind, which)),
         Cause::Kernel => of(ObjectKind::KernelLock, guarded(call)),
         Cause::Join => of(ObjectKind::ThreadEnd, thread(call)),
         Cause::Lock if call.is_some_and(|call| matches!(call.number, 72 | 73)) => {
@@ -139,17 +139,20 @@ fn thread(call: Option<&CallDefinition>) -> SubjectIdentity {
 }
 
 /// A vfork's parent waits for no end of a process.
-fn child(call: Option<&CallDefinition>) -> Option<SubjectIdentity> {
+fn child(call: Option<&CallDefinition>) -> Option<(ObjectKind, SubjectIdentity)> {
     const BY_PID: u64 = 1;
     let pid = match call {
         Some(CallDefinition { number: 61, arguments: [pid, ..], .. }) => *pid,
         Some(CallDefinition { number: 247, arguments: [BY_PID, pid, _], .. }) => *pid,
-        Some(CallDefinition { number: 247, .. }) | None => 0,
+        Some(CallDefinition { number: 247, .. }) => 0,
         Some(_) => return None,
+        None => return Some((ObjectKind::ProcessEnd, SubjectIdentity::Place)),
     };
     // Zero and negative numbers stand for any child, or a group of them.
-    let pid = i32::try_from(pid as u32).ok().filter(|&pid| pid > 0);
-    Some(pid.map_or(SubjectIdentity::Place, |pid| SubjectIdentity::Process(pid.unsigned_abs())))
+    Some(match i32::try_from(pid as u32).ok().filter(|&pid| pid > 0) {
+        Some(pid) => (ObjectKind::ProcessEnd, SubjectIdentity::Process(pid.unsigned_abs())),
+        None => (ObjectKind::AnyProcessEnd, SubjectIdentity::Place),
+    })
 }
 
 /// The collector gives the number in place of the third argument.
@@ -275,7 +278,7 @@ mod tests {
             Some((ObjectKind::ProcessEnd, SubjectIdentity::Process(44)))
         );
         let any = call(61, [u64::from(u32::MAX), 0, 0], FileKind::None);
-        assert_eq!(of(any, &[]), Some((ObjectKind::ProcessEnd, SubjectIdentity::Place)));
+        assert_eq!(of(any, &[]), Some((ObjectKind::AnyProcessEnd, SubjectIdentity::Place)));
         assert_eq!(of(call(230, [0; 3], FileKind::None), &[]), None);
     }
 }

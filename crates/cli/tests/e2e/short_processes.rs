@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::support::{Collector, Session, or_skip};
+use crate::support::{Collector, Session, held, or_skip};
 
 /// A script that takes so many file names apart, by a program or by itself, and then works a little.
 fn script(count: usize, name: &str) -> String {
@@ -43,7 +43,7 @@ fn the_longest_job_that_begins_last_is_to_be_started_earlier() {
     or_skip!(Collector::Bpf.permitted());
     let job = session.build("job.c", &[]).unwrap();
     let script = |jobs: &str| format!("echo {jobs} | xargs -n1 -P2 {}", job.display());
-    let (last, first) = (script("60 60 60 60 60 60 300"), script("300 60 60 60 60 60 60"));
+    let (last, first) = (script("60 60 60 60 60 300"), script("300 60 60 60 60 60"));
     let recording = or_skip!(session.record(Collector::Bpf, &["sh", "-c", &last]));
     let summary = recording.report("summary", "procedure");
     let change = summary.changes("start it earlier").next().expect("it is advised");
@@ -65,4 +65,17 @@ fn jobs_of_one_length_are_in_no_wrong_order() {
     let gains = advised.changes("start it earlier").filter_map(|change| change["gain_high_seconds"].as_f64());
     // What a busy machine delays one of the last two.
     assert!(gains.sum::<f64>() < 0.1, "{:#}", advised.value["rows"]);
+}
+
+/// The next job begins where any has ended: without the long one nothing else of the run keeps its place.
+#[test]
+fn jobs_begin_when_a_place_is_free() {
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    for flags in [&[][..], &["-DSIGNALLED"], &["-DCERTAIN"]] {
+        let gains = held(&session, ("job_slots.c", flags), "long_job");
+        assert!(gains.truth > 20.0, "{flags:?}: {}", gains.text());
+        let of_range = gains.most.max(gains.predicted) - gains.least.min(gains.predicted);
+        assert!(of_range < 30.0, "{flags:?}: {}", gains.text());
+    }
 }

@@ -11,12 +11,13 @@
 mod sweep;
 
 use longpole_event::{ThreadId, Time};
-use longpole_trace::{PathId, Paths, Program, State, TaskRuntime, TokenId};
+use longpole_trace::{Objects, PathId, Paths, Program, State, TaskRuntime, TokenId};
 use rustc_hash::FxHashMap;
 
 use super::arbitration::{ArbitratedThread, Arbitration};
 use super::ends::ThreadEnds;
 use super::in_step::{ThreadsInStep, UnseenStreams};
+use super::job_slots::JobSlots;
 use super::plan::{CompactObjectId, ExecutionPlan, NodeId, PlanStep};
 use super::polls::{polled, polled_by_processes};
 use super::pools::UnseenQueues;
@@ -76,6 +77,7 @@ pub(super) struct Compiler<'a> {
     /// What threads took from queues.
     taken: TakenItems,
     unseen: UnseenQueues,
+    slots: JobSlots<'a>,
     pub streams: UnseenStreams,
     /// Those that are to keep in step, if any are.
     pub in_step: Option<ThreadsInStep>,
@@ -95,7 +97,7 @@ pub(super) struct Compiler<'a> {
 
 impl<'a> Compiler<'a> {
     pub fn new(
-        (program, paths): (&Program, &'a Paths),
+        (program, paths, objects): (&'a Program, &'a Paths, &'a Objects),
         analysis: &'a Analysis,
         foresight: &'a LaneLookahead,
         most_steps: usize,
@@ -141,6 +143,7 @@ impl<'a> Compiler<'a> {
             tokens: FxHashMap::default(),
             taken: TakenItems::default(),
             unseen: UnseenQueues::new(program, runtime),
+            slots: JobSlots::new(program, objects),
             streams: UnseenStreams::default(),
             in_step: None,
             time_limits: TimeLimits::new(program, runtime),
@@ -159,6 +162,7 @@ impl<'a> Compiler<'a> {
         self.ends.let_go_of_killed(&mut self.plan);
         self.watcher.let_go(&mut self.plan);
         self.time_limits.join_waits(&mut self.plan);
+        self.slots.into_plan(&mut self.plan);
         self.taken.into_queues(&mut self.plan, program);
         self.plan.unseen_queues = self.unseen.found(&self.plan.processors);
         self.plan.find_known_items();

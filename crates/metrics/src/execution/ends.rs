@@ -98,6 +98,11 @@ impl ThreadEnds {
         }
     }
 
+    /// The thread's CPU time up to now, nanoseconds.
+    pub fn used(&self, thread: ThreadId) -> u64 {
+        self.0[thread.index()].used
+    }
+
     /// The thread waits from now on.
     pub fn block(&mut self, thread: ThreadId) {
         let ending = &mut self.0[thread.index()];

@@ -90,7 +90,7 @@ fn plan_of(timelines: &MemoryTimelines) -> ExecutionPlan {
 }
 
 /// How long the plan takes without the procedure's work, milliseconds.
-fn milliseconds_without(text: &str, name: &str) -> (f64, f64) {
+pub(super) fn milliseconds_without(text: &str, name: &str) -> (f64, f64) {
     let (plan, timelines) = drawn_plan(text);
     lasting_without(&plan, &timelines, name)
 }

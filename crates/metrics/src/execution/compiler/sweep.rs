@@ -58,6 +58,7 @@ impl Sweep for Compiler<'_> {
     fn enter(&mut self, thread: ThreadId, time: Time, before: State, state: State) {
         if before == State::Absent && !self.threads[thread.index()].has_begun {
             self.threads[thread.index()].has_begun = true;
+            self.slots.begin(thread);
             if self.plan.threads[thread.index()].steps.is_empty() && time > Time::ZERO {
                 self.push(thread, PlanStep::Away { time: time.nanoseconds(), io: false, request: None });
             }
@@ -70,6 +71,7 @@ impl Sweep for Compiler<'_> {
             (_, State::Absent) => {
                 (self.threads[thread.index()].spun, self.threads[thread.index()].away) = (0, 0);
                 self.ends.end(thread);
+                self.slots.end(thread, self.ends.used(thread));
                 if matches!(before, State::Blocked(_)) {
                     self.taken.end_waiting(thread);
                 }
@@ -143,6 +145,7 @@ impl Sweep for Compiler<'_> {
             node
         };
         self.time_limits.enable(source, kind, node);
+        self.slots.wait((thread, state, object), (source, self.ends.used(source)), node);
         let step = self.plan.threads[thread.index()].steps.len();
         self.ends.wait(thread, source, step);
         let slept = self.threads[thread.index()].away;
@@ -185,6 +188,9 @@ impl Sweep for Compiler<'_> {
         let object = acquisition.object.and_then(CompactObjectId::new);
         if let Some((node, _)) = token {
             self.time_limits.acquire(thread, acquisition.kind, node);
+            if acquisition.kind == DependenceKind::Join {
+                self.slots.reap(thread, node);
+            }
         }
         let wait = token.map(|(node, releases)| PlanStep::Wait { node, releases, object, spins: false });
         let get = acquisition.queue.map(|queue| self.taken.take(thread, queue, token.map(|token| token.0)));
