@@ -258,7 +258,7 @@ impl Inventory {
         let Some(since) = self.thread(thread).map(|own| own.working_stop.join(time)) else { return };
         let Some(other) = self.threads.get_mut(ended.index()) else { return };
         if other.end.is_none() && other.blocked.is_none() {
-            other.working_stop.joined(thread, since);
+            other.working_stop.joined(thread, (time, since));
         }
         other.sleeps.join(other.wakes, thread, time);
         if let Some(end) = other.end
@@ -349,6 +349,9 @@ impl InventoryThread {
     /// Its sleeps are over: whether it was told to end in one of them is known, or may be.
     fn tell_stop(&mut self, id: ThreadId) -> Option<PossibleStop> {
         let sleeps = std::mem::take(&mut self.sleeps);
+        if sleeps.are_a_loop() {
+            self.working_stop.slept_often();
+        }
         self.known.stopped = self.known.stopped.or(sleeps.stopped());
         sleeps.possible_stop(id)
     }

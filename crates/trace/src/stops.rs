@@ -26,7 +26,7 @@ use longpole_event::{StackId, ThreadId, Time, Waker};
 
 /// Sleeps at one place from which on they are a loop.
 const LOOKS: u32 = 4;
-/// How long the end of a thread takes, nanoseconds: it may have had no round that takes longer.
+/// How long the end of a thread takes at most, beside the last round, nanoseconds.
 const END: u64 = 1_000_000;
 /// Places of which sleeps are counted, per thread.
 const MOST_PLACES: usize = 8;
@@ -191,6 +191,11 @@ impl Sleeps {
         self.joined.take_if(|joined| joined.woken.is_none());
     }
 
+    /// Whether it slept at one place again and again.
+    pub(crate) fn are_a_loop(&self) -> bool {
+        self.slept.iter().any(|&(_, count)| count >= LOOKS)
+    }
+
     /// Of a thread that ends: the number, from 0, of the wake that ended the sleep in which it was told to.
     pub(crate) fn stopped(&self) -> Option<u64> {
         self.joined.as_ref().filter(|joined| joined.was_told())?.wake
@@ -207,7 +212,7 @@ impl Sleeps {
 impl JoinedSleep {
     /// Whether nothing else explains that it slept no more. It may end a little later than it slept again.
     fn was_told(&self) -> bool {
-        self.is_in_loop && self.work <= self.longest_work.max(END)
+        self.is_in_loop && self.work <= self.longest_work + END
     }
 }
 

@@ -4,8 +4,9 @@
 //!   A   work work work work  stop = 1, join .       A tells and joins
 //!   B   work work work work work work work end      told to by a flag? or had it as much to do as A?
 //! ```
-//! The flag is an access to memory that no collector sees. A worker that others let go on works for them, and was told nothing. One that
-//! joins several threads in a row has told all of them before the first join, if it has.
+//! The flag is an access to memory that no collector sees. A worker that others let go on works for them, and was told nothing, unless it
+//! sleeps again and again, as one that refreshes a table every few milliseconds and waits for who reads it, and no longer once it was joined.
+//! One that joins several threads in a row has told all of them before the first join, if it has.
 //!
 //! Constant time per event; a few words per thread.
 
@@ -27,10 +28,23 @@ pub(crate) struct WorkingStop {
     is_waiting: bool,
     /// Whether another thread ended one of them.
     is_let_go: bool,
+    /// Whether it sleeps again and again.
+    sleeps: bool,
     /// As one that joins: since when it does nothing else, and its waits up to the last join.
     joins: Option<(Time, u64)>,
-    /// As one that is joined while it works: by whom, and since when that one joins.
-    joined: Option<(ThreadId, Time)>,
+    /// As one that is joined while it works.
+    joined: Option<WorkingJoin>,
+    /// Whether it has slept since.
+    slept_later: bool,
+}
+
+/// A join of a thread that works.
+#[derive(Clone, Copy, Debug)]
+struct WorkingJoin {
+    joiner: ThreadId,
+    time: Time,
+    /// Since when that one joins, this thread or others before it.
+    since: Time,
 }
 
 impl WorkingStop {
@@ -43,6 +57,7 @@ impl WorkingStop {
     /// Its wait is over.
     pub(crate) fn wake(&mut self, waker: Waker) {
         self.is_let_go |= self.is_waiting && matches!(waker, Waker::Thread(_));
+        self.slept_later |= self.joined.is_some() && self.is_waiting && waker.is_interrupt();
     }
 
     /// It joins a thread from now on. Since when it joins.
@@ -53,14 +68,26 @@ impl WorkingStop {
         since
     }
 
-    /// It is joined while it works, by a thread that joins since then.
-    pub(crate) fn joined(&mut self, joiner: ThreadId, since: Time) {
-        self.joined = Some((joiner, since));
+    /// It is joined while it works, at this time, by a thread that joins since then.
+    pub(crate) fn joined(&mut self, joiner: ThreadId, (time, since): (Time, Time)) {
+        self.joined = Some(WorkingJoin { joiner, time, since });
+    }
+
+    /// It slept again and again.
+    pub(crate) fn slept_often(&mut self) {
+        self.sleeps = true;
     }
 
     /// Of a thread that lived so: that it may have been told to end.
     pub(crate) fn possible_stop(&self, thread: ThreadId, (start, end): (Time, Time)) -> Option<PossibleStop> {
-        let (joiner, told) = self.joined.filter(|_| !self.is_let_go)?;
+        let WorkingJoin { joiner, time, since } = self.joined?;
+        let told = if !self.is_let_go {
+            since
+        } else if self.sleeps && !self.slept_later {
+            time
+        } else {
+            return None;
+        };
         let is_soon = told >= start && ends_soon((start, end), told);
         is_soon.then_some(PossibleStop { thread, joiner, told, woken: end, works: true })
     }
@@ -102,7 +129,7 @@ mod tests {
         let (blocking, waker) = wait.unzip();
         blocking.into_iter().for_each(|blocking| stop.wait(blocking));
         waker.into_iter().for_each(|waker| stop.wake(waker));
-        stop.joined(JOINER, at(joined));
+        stop.joined(JOINER, (at(joined), at(joined)));
         stop.possible_stop(ThreadId(0), (at(0), at(1000)))
     }
 
@@ -116,6 +143,20 @@ mod tests {
         assert_eq!(stop(970, None), None);
         // It worked for others.
         assert_eq!(stop(985, Some((Blocking::Interruptible, Waker::Thread(JOINER)))), None);
+    }
+
+    #[test]
+    fn one_that_sleeps_again_and_again_may_have_been_told_though_it_waits_for_others() {
+        let mut stop = WorkingStop::default();
+        stop.wait(Blocking::Interruptible);
+        stop.wake(Waker::Thread(JOINER));
+        stop.slept_often();
+        stop.joined(JOINER, (at(985), at(300)));
+        let found = |stop: &WorkingStop| stop.possible_stop(ThreadId(0), (at(0), at(1000)));
+        assert!(found(&stop).is_some_and(|stop| stop.works));
+        stop.wait(Blocking::Interruptible);
+        stop.wake(Waker::HardInterrupt);
+        assert_eq!(found(&stop), None, "it had more to do");
     }
 
     #[test]

@@ -105,6 +105,19 @@ fn a_lock_that_a_thread_takes_until_it_is_told_to_end_holds_no_shorter_run_up() 
     held_at(&session, reloaded, ("serve", 0.5));
 }
 
+/// A thread that works for a third of its life and waits for those whom it serves may have been told to end, too.
+#[test]
+fn a_thread_that_refreshes_a_table_does_so_as_often_as_there_is_time() {
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let refreshed = ("refreshed_table.c", &["-pthread"][..]);
+    for (procedure, factor, least) in [("look_up", 0.0, 45.0), ("look_up", 0.5, 20.0), ("refresh", 0.0, 10.0)]
+    {
+        let gains = held_at(&session, refreshed, (procedure, factor));
+        assert!(gains.truth > least, "{procedure} at {factor}: {}", gains.text());
+    }
+}
+
 #[test]
 fn time_limits_of_a_wait_pass_as_often_as_the_worker_computes_for() {
     let session = Session::start();

@@ -57,6 +57,7 @@ pub(super) struct PlannedThread {
 }
 
 pub(super) struct Compiler<'a> {
+    objects: &'a Objects,
     foresight: &'a LaneLookahead,
     /// Which hand-offs are arcs.
     pub hand_offs: &'a HandOffs,
@@ -128,6 +129,7 @@ impl<'a> Compiler<'a> {
         };
         let runtime = TaskRuntime::of(paths);
         Compiler {
+            objects,
             foresight,
             hand_offs: &foresight.hand_offs,
             plan,
@@ -176,7 +178,7 @@ impl<'a> Compiler<'a> {
     pub fn into_plan(self, program: &Program) -> Option<ExecutionPlan> {
         let locks = self.foresight.locks.clone();
         let stops = self.stops.in_background(&self.ends);
-        let (turns, hand_offs) = (self.ends.turns(&self.plan), self.hand_offs);
+        let (turns, objects) = (self.ends.turns(&self.plan), self.objects);
         let told = self.ends.told_workers();
         let mut plan = self.into_steps(program)?;
         plan.locks = locks;
@@ -191,8 +193,9 @@ impl<'a> Compiler<'a> {
                 }
             }
         }
-        plan.stopped = stopped(&stops, &told, &plan).map(Box::new);
-        plan.unordered = plan.without_turns(&turns, |object| hand_offs.excludes(object)).map(Box::new);
+        let excludes = |object| objects.get(object).kind.excludes();
+        plan.stopped = stopped(&stops, &told, &plan, excludes).map(Box::new);
+        plan.unordered = plan.without_turns(&turns, excludes).map(Box::new);
         Some(plan)
     }
 

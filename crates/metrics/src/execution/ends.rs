@@ -158,9 +158,8 @@ impl ThreadEnds {
 
     /// What threads in the background release that are told to end.
     pub fn turns(&self, plan: &ExecutionPlan) -> FxHashSet<NodeId> {
-        let told = self.0.iter().zip(&plan.threads).filter(|(ending, _)| ending.background_stop().is_some());
-        let steps = told.flat_map(|(_, thread)| &thread.steps);
-        steps.filter_map(|step| if let PlanStep::Release(node) = *step { Some(node) } else { None }).collect()
+        let told = self.0.iter().enumerate().filter(|(_, ending)| ending.background_stop().is_some());
+        plan.released_by(told.map(|(index, _)| index))
     }
 
     fn is_killed(&self, ending: &EndingThread) -> bool {
@@ -215,6 +214,11 @@ pub(super) struct ToldThread {
 }
 
 impl ToldThread {
+    /// Its position.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
     /// Its steps from there on are as those of another thread, that the run does not wait for either.
     pub fn let_go(&self, plan: &mut ExecutionPlan) {
         let thread = &mut plan.threads[self.index];

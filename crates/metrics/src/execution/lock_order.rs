@@ -21,9 +21,10 @@ impl ExecutionPlan {
         if ordered.error().abs() + MOST_MISSED >= self.error().abs() {
             return self;
         }
+        let mut unordered = self.stopped.take().unwrap_or_else(|| Box::new(self));
         // What it misses are waits for these locks, which a changed run may not have.
-        self.unchanged = self.elapsed as f64;
-        ordered.unordered = Some(Box::new(self));
+        unordered.unchanged = unordered.elapsed as f64;
+        ordered.unordered = Some(unordered);
         ordered
     }
 }

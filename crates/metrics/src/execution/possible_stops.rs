@@ -11,7 +11,7 @@
 use std::cmp::Reverse;
 
 use longpole_event::{ThreadId, Time};
-use longpole_trace::{PossibleStop, ProcedureId, State, Timelines};
+use longpole_trace::{ObjectId, PossibleStop, ProcedureId, State, Timelines};
 use rustc_hash::FxHashMap;
 
 use super::compiler::Compiler;
@@ -98,20 +98,27 @@ pub(super) fn of_run<T: Timelines>(timelines: &T, analysis: &Analysis) -> Planne
 }
 
 /// The plan of the run in which all of these were told to end; `None` where there is none. It is off by what other programs took from who
-/// tells, which does not move a sleep that ends at its moment.
+/// tells, which does not move a sleep that ends at its moment. Nobody waits for locks that they take until then.
 pub(super) fn stopped(
     stops: &[PlannedStop],
     told: &[ToldThread],
     plan: &ExecutionPlan,
+    excludes: impl Fn(ObjectId) -> bool,
 ) -> Option<ExecutionPlan> {
     if stops.is_empty() && told.is_empty() {
         return None;
     }
     let mut stopped = plan.clone();
     told.iter().for_each(|told| told.let_go(&mut stopped));
-    let applied = told.len() + stops.iter().filter(|planned| planned.apply(&mut stopped)).count();
-    if applied == 0 {
+    let applied = stops.iter().filter(|planned| planned.apply(&mut stopped));
+    let applied: Vec<usize> = applied.map(|planned| planned.stop.thread.index()).collect();
+    let threads: Vec<usize> = told.iter().map(ToldThread::index).chain(applied).collect();
+    if threads.is_empty() {
         return None;
+    }
+    let turns = plan.released_by(threads);
+    if let Some(without) = stopped.without_turns(&turns, excludes) {
+        return Some(without);
     }
     stopped.execute_unchanged();
     Some(stopped)

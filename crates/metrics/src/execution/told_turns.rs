@@ -14,6 +14,12 @@ use rustc_hash::FxHashSet;
 use super::plan::{ExecutionPlan, NodeId, PlanStep};
 
 impl ExecutionPlan {
+    /// What these threads release.
+    pub(super) fn released_by(&self, threads: impl IntoIterator<Item = usize>) -> FxHashSet<NodeId> {
+        let steps = threads.into_iter().flat_map(|thread| &self.threads[thread].steps);
+        steps.filter_map(|step| if let PlanStep::Release(node) = *step { Some(node) } else { None }).collect()
+    }
+
     /// The plan in which nobody waits for the locks that are given back at these nodes; `None` where nobody does.
     pub(super) fn without_turns(
         &self,
