@@ -135,6 +135,22 @@ pub struct Object {
     pub name: String,
 }
 
+impl Object {
+    /// The other end of a connection that the program asked for, where that is not in the recording: `192.0.2.7:5432`.
+    #[must_use]
+    pub fn service(&self) -> Option<&str> {
+        let (_, service) = self.name.rsplit_once(" to ").filter(|_| self.kind == ObjectKind::Socket)?;
+        Some(service)
+    }
+
+    /// Whether it is a pipe of which only one end is in the recording.
+    #[must_use]
+    pub fn has_open_end(&self) -> bool {
+        let is_open = |end| self.name.starts_with(end);
+        self.kind == ObjectKind::Pipe && ["pipe to ", "pipe from "].into_iter().any(is_open)
+    }
+}
+
 /// What is known of the signals of a condition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Signals {

@@ -11,14 +11,14 @@
 mod sweep;
 
 use longpole_event::{ThreadId, Time};
-use longpole_trace::{Objects, PathId, Paths, Program, State, TaskRuntime, TokenId};
+use longpole_trace::{ObjectId, Objects, PathId, Paths, Program, State, TaskRuntime, TokenId};
 use rustc_hash::FxHashMap;
 
 use super::arbitration::{ArbitratedThread, Arbitration};
 use super::ends::ThreadEnds;
 use super::in_step::{ThreadsInStep, UnseenStreams};
 use super::job_slots::JobSlots;
-use super::plan::{CompactObjectId, ExecutionPlan, NodeId, PlanStep};
+use super::plan::{ExecutionPlan, NodeId, PlanStep};
 use super::polls::{polled, polled_by_processes};
 use super::pools::UnseenQueues;
 use super::possible_stops::{PlannedStops, stopped};
@@ -47,8 +47,8 @@ pub(super) struct PlannedThread {
     pub away: u64,
     /// Whether it slept until it saw that another one had ended.
     pub saw_end: bool,
-    /// What it requested, where it was away for that.
-    pub request: Option<CompactObjectId>,
+    /// What it was away for.
+    pub object: Option<ObjectId>,
     /// When a busy-wait ended that nothing explains, until the thread is seen next.
     pub spun_until: Option<Time>,
     /// For how long no thread could run before it was blocked, nanoseconds.
@@ -57,7 +57,7 @@ pub(super) struct PlannedThread {
 }
 
 pub(super) struct Compiler<'a> {
-    objects: &'a Objects,
+    pub objects: &'a Objects,
     foresight: &'a LaneLookahead,
     /// Which hand-offs are arcs.
     pub hand_offs: &'a HandOffs,
@@ -122,7 +122,7 @@ impl<'a> Compiler<'a> {
             spun: 0,
             away: 0,
             saw_end: false,
-            request: None,
+            object: None,
             spun_until: None,
             idle_before: 0,
             arbitrated: ArbitratedThread::default(),

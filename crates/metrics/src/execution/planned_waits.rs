@@ -43,9 +43,13 @@ impl Compiler<'_> {
     /// The thread was off the processors for so long up to this moment.
     fn pass_away(&mut self, thread: ThreadId, ended_at: Time, away: u64) {
         let planned = &mut self.threads[thread.index()];
-        let (request, saw_end) = (planned.request.take(), std::mem::take(&mut planned.saw_end));
+        let (object, saw_end) = (planned.object.take(), std::mem::take(&mut planned.saw_end));
+        let state = planned.state;
+        let request =
+            object.filter(|_| state == State::Blocked(Cause::Request)).and_then(CompactObjectId::new);
+        let is_others_pace = self.is_others_pace(state, object);
         let (asleep, moment) = (SleepTime::new(away), ended_at.nanoseconds());
-        let step = match (planned.state, asleep) {
+        let step = match (state, asleep) {
             // The rest of the sleep in which it was told to end, or another one ended, whenever that is.
             _ if saw_end || self.ends.is_told(thread) => {
                 PlanStep::Away { time: away, io: false, request: None }
@@ -56,6 +60,7 @@ impl Compiler<'_> {
                 State::Blocked(Cause::Poll | Cause::PollTimeout | Cause::Sleep | Cause::PollingSleep),
                 Some(time),
             ) => PlanStep::Sleep { time, moment },
+            (_, Some(time)) if is_others_pace => PlanStep::Sleep { time, moment },
             (State::Blocked(cause), Some(time)) if self.time_limits.can_end(cause) => {
                 self.time_limits.end(thread, ended_at);
                 self.watcher.end_wait(thread, true);
@@ -66,12 +71,22 @@ impl Compiler<'_> {
             }
             _ => PlanStep::Away { time: away, io: false, request },
         };
-        if !saw_end && self.looks_again(thread) {
-            // It ended at a moment (a timer that ticks, a client that sends) or after a time (a time-out): which is not known. Nor is
-            // what a loop looks for between its sleeps.
+        if !saw_end && (is_others_pace || self.looks_again(thread)) {
+            // It ended at a moment (a timer that ticks, a client that sends) or after a time (a time-out, one that answers): which is not
+            // known. Nor is what a loop looks for between its sleeps.
             self.plan.unexplained += away;
         }
         self.push(thread, step);
+    }
+
+    /// Whether it waits for what another program reads or writes, in its own time: not for one that it asked, which begins then.
+    fn is_others_pace(&self, state: State, object: Option<ObjectId>) -> bool {
+        let was_asked = || object.is_some_and(|object| self.objects.get(object).service().is_some());
+        match state {
+            State::Blocked(Cause::Pipe | Cause::Terminal) => true,
+            State::Blocked(Cause::Socket) => !was_asked(),
+            _ => false,
+        }
     }
 
     /// Whether the thread waits for the clock, and what it looks for after that is not known.

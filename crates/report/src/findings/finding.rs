@@ -182,6 +182,8 @@ pub(crate) enum Advice {
     OverlapIo,
     /// Waits for a service: ask before the answer is needed, or for several at once.
     AskEarlier,
+    /// Waits for the other end of a pipe, which is not recorded.
+    SpeedUpOtherEnd,
     /// Data is held back before it is sent: no waiting for more, or all in one piece.
     SendAtOnce,
     /// Waits for data of other nodes or caches: another layout or schedule, so that less is fetched.
@@ -231,6 +233,7 @@ impl Advice {
             Advice::Balance => "balance the work",
             Advice::OverlapIo => "overlap the io",
             Advice::AskEarlier => "ask earlier, or several at once",
+            Advice::SpeedUpOtherEnd => "speed up its other end",
             Advice::SendAtOnce => "send it at once (TCP_NODELAY)",
             Advice::CommunicateLess => "communicate less",
             Advice::StartFewer => "start fewer",

@@ -8,6 +8,7 @@ mod held_locks;
 pub(super) mod late_processes;
 pub(super) mod late_ranks;
 pub(super) mod locks;
+pub(super) mod open_pipes;
 pub(super) mod outside;
 pub(super) mod parallel_regions;
 mod passed_on;

@@ -2,9 +2,10 @@
 
 use super::finding::FindingKind;
 use super::kinds::{
-    barriers, deliveries, devices, fork_joins, late_processes, late_ranks, locks, outside, parallel_regions,
-    pinned, polling_ranks, procedures, processes, processors, requests, services, shared_lines,
-    short_processes, sleep, spinning, starved_writers, stuck, synchronisation, time_limits, turns, work,
+    barriers, deliveries, devices, fork_joins, late_processes, late_ranks, locks, open_pipes, outside,
+    parallel_regions, pinned, polling_ranks, procedures, processes, processors, requests, services,
+    shared_lines, short_processes, sleep, spinning, starved_writers, stuck, synchronisation, time_limits,
+    turns, work,
 };
 
 /// Every kind of finding. Of findings that are worth the same the one of the earlier kind goes first.
@@ -28,6 +29,7 @@ pub(crate) const KINDS: &[&FindingKind] = &[
     &devices::KIND,
     &requests::KIND,
     &services::KIND,
+    &open_pipes::KIND,
     &deliveries::KIND,
     &sleep::KIND,
     &time_limits::KIND,

@@ -45,9 +45,8 @@ impl Sweep for Compiler<'_> {
             {
                 return;
             }
-            State::Blocked(cause) => {
-                let request = arc.object.filter(|_| cause == Cause::Request);
-                planned.request = request.and_then(CompactObjectId::new);
+            State::Blocked(_) => {
+                planned.object = arc.object;
                 &mut planned.away
             }
             State::Ready | State::Absent => return,

@@ -6,6 +6,7 @@
 
 use longpole_trace::Cause;
 
+use super::open_pipes::is_open;
 use super::services::services;
 use super::sleep::{is_event_loop, waiting_answer};
 use super::time_limits::is_ended_by_limit;
@@ -37,7 +38,10 @@ fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
         _ => is_idle,
     };
     let is_outside = |wait: &&PlacedWait| {
-        is_outside(wait) && !is_ended_by_limit(basis, wait) && services(basis.input, wait).is_empty()
+        is_outside(wait)
+            && !is_ended_by_limit(basis, wait)
+            && services(basis.input, wait).is_empty()
+            && !is_open(basis.input, wait)
     };
     let waits = facts.path_waits.iter().filter(is_outside);
     let found = waits.filter_map(|wait| {

@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use longpole_trace::{Cause, ObjectId, ObjectKind};
+use longpole_trace::Cause;
 
 use super::sleep::waiting_answer;
 use crate::findings::finding::{Advice, Finding, FindingBasis, FindingKind, LeadingAnswer, Limit};
@@ -38,21 +38,14 @@ pub(super) fn services(input: &ReportTables<'_>, wait: &PlacedWait) -> Vec<Strin
     for (&(id, path), count) in &contention.sites {
         let place = input.paths.innermost(path).map(|place| place.procedure);
         if place == wait.place
-            && let Some(service) = service(input, id)
+            && let Some(service) = input.objects.get(id).service()
         {
-            *waits.entry(service).or_default() += count;
+            *waits.entry(service.to_owned()).or_default() += count;
         }
     }
     let mut waits = Vec::from_iter(waits);
     waits.sort_by(|(a, x), (b, y)| y.cmp(x).then_with(|| a.cmp(b)));
     waits.into_iter().map(|(service, _)| service).collect()
-}
-
-/// The other end of a connection: of an object called `socket of shop to 192.0.2.7:5432`.
-fn service(input: &ReportTables<'_>, id: ObjectId) -> Option<String> {
-    let object = input.objects.get(id);
-    let (_, service) = object.name.rsplit_once(" to ").filter(|_| object.kind == ObjectKind::Socket)?;
-    Some(service.to_owned())
 }
 
 fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {
