@@ -107,7 +107,7 @@ pub(crate) fn warnings(input: &ReportTables<'_>) -> Vec<String> {
     warn_of_losses(evidence, &mut warnings);
     warnings.extend(mpi_evidence::lost_calls(evidence));
     warnings.extend(termination::ended_by_signal(evidence));
-    warnings.extend(termination::failed(evidence));
+    warnings.extend(termination::failed(input.program, evidence));
     warnings.extend(termination::outlived(input.program, evidence));
     if evidence.lost_calls > 0 {
         warnings.push(format!(

@@ -19,8 +19,15 @@ pub(crate) fn crashed(evidence: &Evidence) -> Option<String> {
 }
 
 /// That the program told of a failure when it ended, or of what some programs mean otherwise (`grep`, `diff`).
-pub(crate) fn failed(evidence: &Evidence) -> Option<String> {
+pub(crate) fn failed(program: &Program, evidence: &Evidence) -> Option<String> {
     let code = evidence.exit_code.filter(|&code| code != 0)?;
+    let name = program.processes.first().map_or("", |first| &first.name);
+    if (name, code) == ("timeout", TIMED_OUT) {
+        return Some(
+            "`timeout` ended the program: the run is as long as its limit, and the answer is about what the program did until then"
+                .to_owned(),
+        );
+    }
     Some(format!(
         "the program ended with exit status {code}; if it failed, the answer is about the run until then"
     ))
@@ -43,6 +50,9 @@ pub(crate) fn outlived(program: &Program, evidence: &Evidence) -> Option<String>
         ),
     })
 }
+
+/// The exit status of `timeout` where the time was over.
+const TIMED_OUT: i32 = 124;
 
 /// Signals that a program brings on itself: `SIGILL`, `SIGTRAP`, `SIGABRT`, `SIGBUS`, `SIGFPE`, `SIGSEGV`, `SIGSYS`.
 const CRASHES: [i32; 7] = [4, 5, 6, 7, 8, 11, 31];

@@ -330,8 +330,27 @@ fn site(path: PathId, paths: &Paths) -> Option<PlaceId> {
             })
         })
     };
-    let own = innermost(|procedure| !procedure.comes_with_python()).filter(|&path| !is_start(path, paths));
+    let own = in_sync(path, paths)
+        .or_else(|| innermost(|procedure| !procedure.comes_with_python()))
+        .filter(|&path| !is_start(path, paths));
     paths.innermost_id(own.or_else(|| innermost(|_| true)).unwrap_or(path))
+}
+
+/// Where a program of Go called its package sync, on this path.
+fn in_sync(path: PathId, paths: &Paths) -> Option<PathId> {
+    let begins = |path: PathId, with: &[&str]| {
+        let place = paths.innermost(path);
+        place.is_some_and(|place| {
+            let name = &paths.procedure_named_by(place.procedure).name;
+            with.iter().any(|begin| name.starts_with(begin))
+        })
+    };
+    let mut outwards = std::iter::successors(Some(path), |&path| paths.caller(path))
+        .take_while(|&path| path != Paths::ROOT)
+        .skip_while(|&path| begins(path, &["runtime."]));
+    let is_sync = |path: PathId| begins(path, &["sync.", "internal/sync."]);
+    outwards.next().filter(|&path| is_sync(path))?;
+    outwards.find(|&path| !is_sync(path))
 }
 
 /// Whether the path is at what only starts a program or a thread.

@@ -141,12 +141,14 @@ fn variable(kind: ObjectKind, process: ProcessId, address: u64, words: &WordName
     // libstdc++ waits for objects without a futex of their own on a table of futexes for all of them.
     const POOL: &str = "std::__detail::__waiter_pool_base::";
     const GUARD: &str = "guard variable for ";
+    // Go's mutexes and semaphores wait in buckets of one table for all of them, each time in another one.
+    const BUCKETS: &str = "runtime.semtable";
     let at = |skipped: u64| Some((words.variables.get(&(process, address + skipped))?, skipped));
     // Of a pair of futexes perhaps only the second was ever waited on.
     let is_pair = matches!(kind, ObjectKind::Condition | ObjectKind::RwLock);
     let second = || at(WORD_BYTES).filter(|(variable, _)| is_pair && variable.offset >= WORD_BYTES);
     let (ObjectVariable { name, offset }, skipped) = at(0).or_else(second)?;
-    if name.starts_with(POOL) {
+    if name.starts_with(POOL) || name == BUCKETS {
         return None;
     }
     let name = name.strip_prefix(GUARD).unwrap_or(name);

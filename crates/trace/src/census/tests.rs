@@ -23,6 +23,13 @@ impl Setting {
         self.paths.path(Paths::ROOT, place)
     }
 
+    fn call(&mut self, caller: PathId, procedure: &str) -> PathId {
+        let procedure = Procedure { name: procedure.into(), module: "a.out".into(), file: String::new() };
+        let procedure = self.paths.procedure(procedure);
+        let place = self.paths.place(CodePlace { procedure, line: 0 });
+        self.paths.path(caller, place)
+    }
+
     fn wait(&mut self, kind: ObjectKind, identity: Option<Identity>, path: PathId) -> ObjectId {
         let wait = BegunWait { process: ProcessId(0), kind, identity, writes: false, is_told: false };
         self.census.come_across(wait, Some(path), &self.paths)
@@ -75,6 +82,24 @@ fn the_most_frequent_place_names_a_lock_on_the_heap() {
         setting.wait(ObjectKind::Mutex, word, path);
     });
     assert_eq!(setting.names(), [(ObjectKind::Mutex, "mutex in Cache::get (table.rs:88)".into())]);
+}
+
+/// Its waits are in a bucket of one table for all mutexes, another one in the next run.
+#[test]
+fn a_mutex_of_go_is_named_by_who_locks_it() {
+    let mut setting = Setting::default();
+    let mut path = setting.path("main.(*Store).update", "a.out", 7);
+    for procedure in ["sync.(*Mutex).Lock", "sync.(*Mutex).lockSlow", "runtime.semacquire1", "runtime.lock2"]
+    {
+        path = setting.call(path, procedure);
+    }
+    setting
+        .words
+        .variables
+        .insert((ProcessId(0), 0x1000), ObjectVariable { name: "runtime.semtable".into(), offset: 0x3680 });
+    setting.wait(ObjectKind::Lock, Some(Identity::Word(ProcessId(0), 0x1000)), path);
+    let named = "lock in main.(*Store).update (table.rs:7)";
+    assert_eq!(setting.names(), [(ObjectKind::Lock, named.into())]);
 }
 
 #[test]

@@ -540,6 +540,17 @@ const RUNTIME: &[FoldWords] = &[
             "v8::internal::PreParser*",
         ],
     ),
+    (
+        "copying messages",
+        &[
+            "v8::ValueSerializer::*",
+            "v8::ValueDeserializer::*",
+            "v8::internal::ValueSerializer::*",
+            "v8::internal::ValueDeserializer::*",
+        ],
+    ),
+    ("parsing JSON", &["v8::internal::JsonParse*"]),
+    ("writing JSON", &["v8::internal::JsonStringif*"]),
     ("in JavaScript's built-ins", &["Builtins_*"]),
     ("in OpenMP's runtime", &["gomp_*", "GOMP_*", "kmp_*", "kmpc_*"]),
     ("loading libraries", &["dl_*", "do_lookup_x", "check_match", "rtld*"]),
@@ -647,6 +658,8 @@ mod tests {
             ),
             ("ContiguousSpace::prepare_for_compaction(CompactPoint*)", "libjvm.so", "collecting garbage"),
             ("std::__introsort_loop<int*, long>", "app", "sorting"),
+            ("v8::internal::ValueDeserializer::ReadObject()", "node", "copying messages"),
+            ("v8::internal::JsonParser<unsigned char>::ParseJson()", "node", "parsing JSON"),
         ] {
             assert_eq!(said(name, module), Some(words), "{name}");
         }
