@@ -37,7 +37,7 @@ use crate::timeline::{Item, ItemKind, LockHold, Placement, Timelines};
 use actions::action;
 use code_owner::{CodeOwner, code_owner, is_unnamed};
 pub(crate) use code_owner::{is_code_of_program, is_thread_start};
-use python_library::{BelowPython, imports};
+use python_library::{BelowPython, imports, of_processes};
 
 /// Which procedures are folded into their callers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,6 +58,8 @@ pub struct Folding {
     owners: Vec<PathId>,
     is_folded: Vec<bool>,
     actions: Vec<Option<&'static str>>,
+    /// By procedure: what it does where it is of the library that starts processes and hands work to them.
+    processes: Vec<Option<&'static str>>,
     /// By path: modules are imported there.
     imports: Vec<bool>,
 }
@@ -65,6 +67,10 @@ pub struct Folding {
 impl Folding {
     /// The action of importing modules of Python.
     pub const IMPORTS: &'static str = "importing modules";
+    /// The action of handing work and results to other processes in Python.
+    pub const PASSING: &'static str = "passing work to processes";
+    /// The action of starting processes in Python.
+    pub(crate) const STARTING: &'static str = "starting processes";
     /// The action of collecting garbage.
     pub const GARBAGE: &'static str = "collecting garbage";
     /// The action of letting others go on.
@@ -92,6 +98,7 @@ impl Folding {
             owners: Vec::with_capacity(paths.len()),
             is_folded: procedures.iter().enumerate().map(folds).collect(),
             actions: procedures.iter().map(action).collect(),
+            processes: procedures.iter().map(of_processes).collect(),
             imports: vec![false],
         };
         folding.find_owners(paths);
@@ -171,8 +178,8 @@ impl Folding {
     }
 
     /// What the folded part of a path does, in words that follow a name (`zeroing pages`): the innermost procedure says it
-    /// that is known for something, else a module for Python, else the outermost one by the library that it is of. `None`
-    /// where nothing is folded.
+    /// that is known for something, else a module for Python, else the outermost one by the library that it is of; but all that Python's
+    /// library does to start processes or to hand work to them is that. `None` where nothing is folded.
     #[must_use]
     pub fn action(&self, paths: &Paths, path: PathId) -> Option<&'static str> {
         let owner = self.owner(path);
@@ -184,6 +191,10 @@ impl Folding {
                 .take_while(|&path| path != owner)
                 .filter_map(|path| paths.innermost(path))
         };
+        let of_processes = folded().find_map(|place| self.processes[place.procedure.0 as usize]);
+        if of_processes.is_some() {
+            return of_processes;
+        }
         let known = folded().find_map(|place| self.actions[place.procedure.0 as usize]);
         known.or_else(|| {
             let procedures = || folded().map(|place| paths.procedure_named_by(place.procedure));

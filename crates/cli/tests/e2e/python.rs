@@ -185,3 +185,33 @@ fn processes_that_a_function_creates_belong_to_it() {
     let session = Session::start();
     or_skip!(assert_gain_without(&session, "python_children.py", ("convert", 40.0), 8.0));
 }
+
+/// Of 2,000 tasks one at a time, most of what is done is to hand them over.
+#[test]
+fn work_that_is_handed_to_processes_in_small_pieces_is_to_be_passed_in_larger_ones() {
+    let session = Session::start();
+    or_skip!(Collector::Bpf.permitted());
+    let python = or_skip!(find("python3"));
+    let program = programs().join("python_tasks.py");
+    let command = |at_a_time: &str, steps: &str| {
+        [python.as_os_str(), program.as_os_str(), at_a_time.as_ref(), steps.as_ref()].map(OsStr::to_owned)
+    };
+    // Where others take the processors, the row is lost in their part.
+    let most = first_that_holds(5, || {
+        let recording = session.record(Collector::Bpf, &command("1", "200"))?;
+        let summary = recording.report("summary", "procedure");
+        let change = summary.all_changes().find(|change| change["remedy"] == "pass more at once").cloned();
+        change
+            .and_then(|change| change["gain_high_percent"].as_f64())
+            .ok_or_else(|| summary.value.to_string())
+    });
+    assert!(most > 20.0, "{most} %");
+    let recording = or_skip!(session.record(Collector::Bpf, &command("100", "6000")));
+    let summary = recording.report("summary", "procedure");
+    let rows = summary.changes("pass more at once");
+    let in_large_pieces = rows.filter_map(|change| change["gain_high_percent"].as_f64()).fold(0.0, f64::max);
+    assert!(
+        in_large_pieces < most / 2.0,
+        "{in_large_pieces} % of tasks in large pieces, {most} % in small ones"
+    );
+}

@@ -194,6 +194,8 @@ pub(crate) enum Advice {
     StartEarlier,
     /// Modules are imported: fewer of them, or only where they are used.
     ImportLess,
+    /// Work and results are handed to other processes: in larger pieces.
+    PassMore,
     /// Garbage is collected: less of it, or a heap in which that is seldom.
     AllocateLess,
     /// Waits for the clock: wait for what it is really about.
@@ -239,6 +241,7 @@ impl Advice {
             Advice::StartFewer => "start fewer",
             Advice::StartEarlier => "start it earlier",
             Advice::ImportLess => "import less, or later",
+            Advice::PassMore => "pass more at once",
             Advice::AllocateLess => "allocate less, or a larger heap",
             Advice::AwaitEvent => "wait for the event",
             Advice::SignalInTime => "signal it in time",

@@ -4,7 +4,7 @@
 use super::Folding;
 use super::code_owner::{CodeOwner, code_owner};
 use super::go_library::is_of_go_library;
-use super::python_library::{is_extension, is_python_module};
+use super::python_library::{is_extension, is_python_module, part_of_library};
 use crate::paths::Procedure;
 
 /// Words, and the names that they are for: with a trailing `*` by their begin, without leading underscores.
@@ -605,6 +605,9 @@ pub(super) fn of_python_module(procedure: &Procedure) -> Option<&'static str> {
 pub(super) fn in_general(procedure: &Procedure) -> Option<&'static str> {
     if code_owner(procedure) == CodeOwner::Program && !procedure.is_of_python() {
         return None;
+    }
+    if let Some(part) = part_of_library(procedure) {
+        return Some(part);
     }
     let name = procedure.name.as_str();
     if procedure.is_of_node() {

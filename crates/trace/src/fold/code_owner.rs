@@ -3,8 +3,9 @@
 //! A library that is not in the table (zlib, a codec, a solver) is the program's own: the program chose it, and its names say
 //! something. Only what every program has, or what a language brings along, is folded.
 
+use super::Folding;
 use super::go_library::is_of_go_library;
-use super::python_library::{is_python_library, is_python_module};
+use super::python_library::{is_python_library, is_python_module, part_of_library};
 use crate::paths::Procedure;
 use crate::waiting_frames::AGENT;
 
@@ -332,6 +333,12 @@ impl Procedure {
     pub fn is_function_of_python(&self) -> bool {
         self.module == Procedure::PYTHON
             || (self.module == "[jit]" && (self.file.ends_with(".py") || self.file.starts_with("<frozen ")))
+    }
+
+    /// Whether it is of Python's library, and hands work and results to other processes.
+    #[must_use]
+    pub fn passes_work(&self) -> bool {
+        part_of_library(self) == Some(Folding::PASSING)
     }
 
     /// Whether it comes with Python: the interpreter, or its library.

@@ -9,6 +9,7 @@
 //!                                              └ owner: it was built here, with debug information
 //! ```
 
+use super::Folding;
 use super::code_owner::{is_placeholder, is_unnamed};
 use crate::paths::Procedure;
 
@@ -84,6 +85,34 @@ const MODULES: &[&str] = &[
     "unicodedata",
     "zlib",
 ];
+
+/// Parts of the library that comes with Python, and what they do.
+const PARTS: &[(&str, &str)] = &[
+    ("/multiprocessing/popen_", Folding::STARTING),
+    ("/multiprocessing/process.py", Folding::STARTING),
+    ("/multiprocessing/context.py", Folding::STARTING),
+    ("/multiprocessing/spawn.py", Folding::STARTING),
+    ("/multiprocessing/", Folding::PASSING),
+    ("/concurrent/futures/process.py", Folding::PASSING),
+    ("/concurrent/futures/", "passing work to threads"),
+    ("/queue.py", "passing work to threads"),
+    ("/asyncio/", "in asyncio's event loop"),
+    ("/json/", "handling JSON"),
+    ("/logging/", "writing logs"),
+    ("/pickle.py", "pickling"),
+];
+
+/// What functions of the library that comes with Python do, where that has a name; `None` for others.
+pub(super) fn part_of_library(procedure: &Procedure) -> Option<&'static str> {
+    let is_of_library = procedure.is_function_of_python() && is_python_library(&procedure.file);
+    let part = PARTS.iter().find(|(part, _)| procedure.file.contains(part)).filter(|_| is_of_library);
+    part.map(|&(_, words)| words)
+}
+
+/// The same of those that start processes and hand work to them.
+pub(super) fn of_processes(procedure: &Procedure) -> Option<&'static str> {
+    part_of_library(procedure).filter(|part| [Folding::STARTING, Folding::PASSING].contains(part))
+}
 
 /// Whether a source file is of the library that comes with Python, and not of a package that the program chose.
 pub(super) fn is_python_library(file: &str) -> bool {

@@ -162,7 +162,9 @@ fn python_s_own_library_belongs_to_the_function_of_the_program_that_called_it() 
     let owner = owner_in_python;
     let library = "/usr/lib/python3.11/json";
     let called = owner(&format!("main > load a.py:/src > decode.py:{library} > _PyEval_EvalFrameDefault"));
-    assert_eq!(called, ("load a.py".to_owned(), Some("in Python's standard library")));
+    assert_eq!(called, ("load a.py".to_owned(), Some("handling JSON")));
+    let other = owner("main > load a.py:/src > nlargest heapq.py:/usr/lib/python3.11");
+    assert_eq!(other, ("load a.py".to_owned(), Some("in Python's standard library")));
     let back = owner(&format!("main > load a.py:/src > decode.py:{library} > start_hook a.py:/src"));
     assert_eq!(
         back,
@@ -179,6 +181,20 @@ fn python_s_own_library_belongs_to_the_function_of_the_program_that_called_it() 
     assert_eq!(compiled.0, "compile.py", "not what the import machinery calls");
     let called_like_c = owner("main > memcpy_all a.py:/src > _PyEval_EvalFrameDefault");
     assert_eq!(called_like_c.0, "memcpy_all a.py");
+}
+
+/// Whatever the interpreter and the kernel do for that.
+#[test]
+fn what_python_does_to_hand_work_to_processes_is_that() {
+    let pool = "main > solve a.py:/src > process.py:/usr/lib/python3.11/concurrent/futures";
+    let passing = ("solve a.py".to_owned(), Some(Folding::PASSING));
+    assert_eq!(owner_in_python(&format!("{pool} > _PyEval_EvalFrameDefault > memmove")), passing);
+    let pickled = format!("{pool} > reduction.py:/usr/lib/python3.11/multiprocessing");
+    assert_eq!(owner_in_python(&pickled), passing);
+    let item = format!("{pool} > price a.py:/src > _PyEval_EvalFrameDefault");
+    assert_eq!(owner_in_python(&item).0, "price a.py");
+    let own = "main > solve a.py:/src > process.py:/src/concurrent/futures";
+    assert_eq!(owner_in_python(own), ("process.py".to_owned(), None), "the program's own file");
 }
 
 #[test]

@@ -34,7 +34,7 @@ use crate::quantity::percent;
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "a procedure",
     when: "the run rests on at least 30 observations, those included that the program itself reports, and without these the procedure on at least 5: the run executed without its work; or its time on the critical path, its normalised processor time (waits for devices left out), zeroing, and slack unless several threads do it evenly (imbalance below 10 %)",
-    advice: "*import less, or later* if most of it is importing modules of Python's library and of packages; *allocate less, or a larger heap* if most of it is collecting garbage; *block and wake less often* if most of it is waking or switching threads; *hold the lock shorter* if it surely spends at least 30 % of its CPU time with a lock that others wait for, and at least 80 % on behalf of those who give it back, if the run gains where nobody waits for that lock, and no more than that, but at least a quarter of what it gains without the procedure (where one thread does at least 80 % of it, only if that gain is sure and dividing the work does not gain more); *parallelise* if it surely runs alone (U = 1, and no other thread lacks a processor) for at least half of its time; else *shorten*",
+    advice: "*import less, or later* if most of it is importing modules of Python's library and of packages; *pass more at once* if most of it is passing work to other processes by Python's library; *allocate less, or a larger heap* if most of it is collecting garbage; *block and wake less often* if most of it is waking or switching threads; *hold the lock shorter* if it surely spends at least 30 % of its CPU time with a lock that others wait for, and at least 80 % on behalf of those who give it back, if the run gains where nobody waits for that lock, and no more than that, but at least a quarter of what it gains without the procedure (where one thread does at least 80 % of it, only if that gain is sure and dividing the work does not gain more); *parallelise* if it surely runs alone (U = 1, and no other thread lacks a processor) for at least half of its time; else *shorten*",
     find,
     answer,
 };
@@ -100,6 +100,7 @@ fn finding(basis: &FindingBasis<'_, '_>, work: &WorkOfThreads<'_>, row: &NodeRow
         _ if starts && input.program.processes.len() as f64 >= MANY_PROCESSES => Advice::StartFewer,
         _ if starts => Advice::Shorten,
         _ if folded.is_mostly(Folding::IMPORTS) => Advice::ImportLess,
+        _ if folded.is_mostly(Folding::PASSING) => Advice::PassMore,
         _ if folded.is_mostly(Folding::GARBAGE) => Advice::AllocateLess,
         _ if folded.is_mostly(Folding::WAKING) || folded.is_mostly(Folding::SWITCHING) => Advice::WaitLess,
         Some(_) => Advice::HoldShorter,

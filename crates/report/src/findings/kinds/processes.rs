@@ -6,11 +6,12 @@
 //! Its gain is that of the run executed without its work; what it waited for, and who waited for it, stays. Ranks of MPI have findings
 //! of their own.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use longpole_event::ProcessId;
-use longpole_metrics::{By, Node, NodeRow, standard_error};
-use longpole_trace::ProcedureId;
+use longpole_metrics::{By, Measures, Node, NodeRow, standard_error};
+use longpole_trace::{Folding, Procedure, ProcedureId};
 
 use super::work;
 use crate::findings::finding::{
@@ -19,7 +20,10 @@ use crate::findings::finding::{
 use crate::findings::gain::{GainRange, executed, prospect};
 use crate::findings::is_named;
 use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
-use crate::findings::threshold::{COARSE, EQUAL_PROCESS, FEWEST_OF_ROW, ONE_PROCEDURE, PROCESS, WHOLE_RUN};
+use crate::findings::threshold::{
+    COARSE, EQUAL_PROCESS, FEWEST_OF_ROW, MOSTLY_FOLDED, ONE_PROCEDURE, PROCESS, WHOLE_RUN,
+};
+use crate::folded::FoldedWork;
 use crate::input::ReportTables;
 use crate::quantity::percent;
 
@@ -27,7 +31,7 @@ use crate::quantity::percent;
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "a process",
     when: "it has at least 10 % of the CPU time and less than 98, rests on at least 5 observations, is no rank of MPI, no procedure of the program has 80 % of its work, and no process of its name half as much: the run executed without its work, never more than its time, and than the CPUs and the rest of the critical path leave",
-    advice: "*shorten*",
+    advice: "*pass more at once* if most of its work is passing work to other processes by Python's library; else *shorten*",
     find,
     answer: work::answer,
 };
@@ -50,7 +54,9 @@ fn finding(basis: &FindingBasis<'_, '_>, row: &NodeRow) -> Option<Finding> {
     if process.rank.is_some() || !is_part || share * facts.cpu_samples < FEWEST_OF_ROW {
         return None;
     }
-    let largest = largest_procedure(input, id);
+    let times = times_of_procedures(input, id);
+    let named = times.iter().filter(|(id, _)| is_named(input, Node::Procedure(**id)));
+    let largest = named.map(|(&id, &time)| (id, time)).max_by_key(|&(id, time)| (time, Reverse(id)));
     if largest.is_some_and(|(_, time)| percent(time as f64, own.running as f64) >= ONE_PROCEDURE) {
         return None;
     }
@@ -66,7 +72,10 @@ fn finding(basis: &FindingBasis<'_, '_>, row: &NodeRow) -> Option<Finding> {
     let most = bounds.without(own.running as f64).min(present as f64).min(path).max(gain);
     let range = range.at_most(most).or_at_least(executed.gain.least.free, &executed);
     let subject = FindingSubject::Process(id);
-    let found = Finding::advised(basis, (&KIND, Limit::Work), subject, (Advice::Shorten, range), false)?;
+    let is_of_python = input.paths.procedures().iter().any(Procedure::passes_work);
+    let passes = is_of_python && passes_work(input, &times);
+    let advice = if passes { Advice::PassMore } else { Advice::Shorten };
+    let found = Finding::advised(basis, (&KIND, Limit::Work), subject, (advice, range), false)?;
     Some(found.predicted_by(Prediction::Execution).with(evidence(basis, row, largest)))
 }
 
@@ -107,16 +116,28 @@ fn has_equals(input: &ReportTables<'_>, row: &NodeRow, id: ProcessId) -> bool {
     })
 }
 
-/// The procedure with a name in which this process works longest, and how long, nanoseconds.
-fn largest_procedure(input: &ReportTables<'_>, id: ProcessId) -> Option<(ProcedureId, u64)> {
+/// How long the process works in each procedure, nanoseconds.
+fn times_of_procedures(input: &ReportTables<'_>, id: ProcessId) -> BTreeMap<ProcedureId, u64> {
     let mut times: BTreeMap<ProcedureId, u64> = BTreeMap::new();
     let is_its = |thread: longpole_event::ThreadId| input.program.threads[thread.index()].process == id;
     for charge in input.analysis.charges.iter().filter(|charge| is_its(charge.thread)) {
-        if let Some(place) = input.paths.innermost(charge.path)
-            && is_named(input, Node::Procedure(place.procedure))
-        {
+        if let Some(place) = input.paths.innermost(charge.path) {
             *times.entry(place.procedure).or_default() += charge.measures.running;
         }
     }
-    times.into_iter().max_by_key(|&(id, time)| (time, std::cmp::Reverse(id)))
+    times
+}
+
+/// Whether most of what a process does, by its procedures, is handing work and results to others.
+fn passes_work(input: &ReportTables<'_>, times: &BTreeMap<ProcedureId, u64>) -> bool {
+    let running = |measures: &Measures| measures.running as f64;
+    let rows = input.rows(By::Procedure);
+    let own = |node: Node| rows.iter().find(|row| row.node == node).map_or(0.0, |row| running(&row.own));
+    let passes = |id: ProcedureId| {
+        let node = Node::Procedure(id);
+        input.paths.procedure_named_by(id).passes_work()
+            || FoldedWork::of(input, node, own(node), &running).is_mostly(Folding::PASSING)
+    };
+    let passing: u64 = times.iter().filter(|(id, _)| passes(**id)).map(|(_, time)| time).sum();
+    percent(passing as f64, times.values().sum::<u64>() as f64) >= MOSTLY_FOLDED
 }
