@@ -7,7 +7,7 @@ const SOURCE: &str = "free_lock.c";
 const FLAGS: [&str; 2] = ["-O2", "-pthread"];
 
 /// Recordings of which one has a range that holds, or most.
-const ATTEMPTS: usize = 3;
+const ATTEMPTS: usize = 5;
 /// By the scheduler's accidents, in points.
 const CLOSE: f64 = 4.0;
 
@@ -40,24 +40,24 @@ fn work_beside_a_lock_gains_no_more_than_the_lock_lets_it() {
 fn waits_for_a_lock_that_is_seldom_held_are_in_the_ranges() {
     const SELDOM: &str = "seldom_lock.c";
     let session = Session::start();
+    or_skip!(session.build(SELDOM, &["-pthread"]));
     let seconds = |flags: &[&str]| session.least_seconds(&session.build(SELDOM, flags).unwrap(), &[]);
-    let all = seconds(&["-pthread"]);
-    let truth = |procedure: &str| {
-        let scaled = format!(r#"-DSCALED="{procedure}""#);
-        100.0 * (1.0 - seconds(&[&scaled, "-DFACTOR=0", "-pthread"]) / all)
-    };
-    let of_procedures = ["update", "compute"].map(|procedure| (procedure, truth(procedure)));
-    let program = or_skip!(session.build(SELDOM, &["-pthread"]));
-    // Beside other programs ranges are as wide as what those took.
-    let is_narrow = |_| {
+    // Beside other programs runs take longer, and ranges are as wide as what those took.
+    first_that_holds(ATTEMPTS, || {
+        let program = session.build(SELDOM, &["-pthread"])?;
         let recording = session.record_with(&["--collector", "bpf"], &program);
-        of_procedures.iter().all(|&(procedure, truth)| {
-            let (_, range) = recording.gain_without(&format!("procedure:{procedure}"), CLOSE);
-            assert!(range.contains(&truth), "{procedure}: {range:.0?}; in truth {truth:.0} %");
-            range.end() - range.start() < 30.0
-        })
-    };
-    assert!((0..ATTEMPTS).any(is_narrow));
+        let range = |procedure: &str| recording.gain_without(&format!("procedure:{procedure}"), CLOSE).1;
+        let predicted = ["update", "compute"].map(|procedure| (procedure, range(procedure)));
+        let all = seconds(&["-pthread"]);
+        for (procedure, range) in predicted {
+            let scaled = format!(r#"-DSCALED="{procedure}""#);
+            let truth = 100.0 * (1.0 - seconds(&[&scaled, "-DFACTOR=0", "-pthread"]) / all);
+            if !range.contains(&truth) || range.end() - range.start() >= 30.0 {
+                return Err(format!("{procedure}: {range:.0?}; in truth {truth:.0} %"));
+            }
+        }
+        Ok(())
+    });
 }
 
 /// The unlock is the last call of `update`, which jumps to it.
