@@ -5,13 +5,15 @@
 //!   basename          | start, 1 line |       | start, 1 line |
 //! ```
 //! No procedure and no process stands for them: their time is in pieces of the loader, the shell and the kernel. The run gains at most
-//! what of the critical path by elapsed time is in them, if it needs none, and a tenth more for who creates them.
+//! what of the critical path by elapsed time is in them and in the kernel's work for those who create them, if it needs none, and a tenth
+//! more.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use longpole_event::{ProcessId, Time};
 use longpole_metrics::{By, Node, NodeRow};
+use longpole_trace::ProcedureId;
 
 use crate::findings::finding::{
     Advice, Finding, FindingBasis, FindingKind, FindingSubject, LeadingAnswer, Limit,
@@ -27,7 +29,7 @@ use crate::quantity::count_of;
 /// The entry of the table.
 pub(crate) static KIND: FindingKind = FindingKind {
     what: "many short processes",
-    when: "at least 50 were created that lived for 50 ms at most and worked for 10 at most, no ranks of MPI: all together up to 1.1 times their part of the critical path by elapsed time, to what the CPUs leave, and to what the rest of the critical path leaves",
+    when: "at least 50 were created that lived for 50 ms at most and worked for 10 at most, no ranks of MPI: all together up to 1.1 times their part of the critical path by elapsed time, with the kernel's part of what those do who created them, to what the CPUs leave, and to what the rest of the critical path leaves",
     advice: "*start fewer*: have one do the work of many, or the shell or a library do it",
     find,
     answer,
@@ -62,16 +64,64 @@ fn finding(basis: &FindingBasis<'_, '_>) -> Option<Finding> {
         return None;
     }
     let sum = |of: fn(&NodeRow) -> u64| short.iter().map(|row| of(row)).sum::<u64>() as f64;
-    let held = sum(|row| row.own.critical_elapsed);
+    let created = creation(input, &short);
+    let held = sum(|row| row.own.critical_elapsed) + created.held;
     let most = bounds
-        .without(sum(|row| row.own.running))
-        .min(bounds.with_path_less(sum(|row| row.own.critical_cpu)));
+        .without(sum(|row| row.own.running) + created.running)
+        .min(bounds.with_path_less(sum(|row| row.own.critical_cpu) + created.critical_cpu));
     let range = GainRange::up_to(held * (1.0 + MODEL_ERROR / 100.0), bounds).at_most(most);
     let subject = FindingSubject::ShortProcesses(count);
     let found = Finding::advised(basis, (&KIND, Limit::Work), subject, (Advice::StartFewer, range), false)?;
     let lived: u64 = short.iter().filter_map(|row| lives.get(&process(row)?)).sum();
     let each = sentence![TimeInWords(lived / count), " each"];
     Some(found.with(vec![sentence![largest(input, &short), ", ", each]]))
+}
+
+/// What the kernel does for those who create processes, nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct CreationWork {
+    running: f64,
+    critical_cpu: f64,
+    /// On the critical path by elapsed time.
+    held: f64,
+}
+
+/// That of the processes which created these: the kernel's part of each of their procedures.
+fn creation(input: &ReportTables<'_>, short: &[&NodeRow]) -> CreationWork {
+    let ids: BTreeSet<ProcessId> = short.iter().filter_map(|row| process(row)).collect();
+    let parents = ids.iter().filter_map(|id| input.program.processes[id.index()].parent);
+    let creators: BTreeSet<ProcessId> = parents.filter(|parent| !ids.contains(parent)).collect();
+    let in_kernel = |procedure| input.paths.procedure_named_by(procedure).module == "[kernel]";
+    let mut times: BTreeMap<ProcedureId, (f64, f64)> = BTreeMap::new();
+    for (procedure, time) in work(input) {
+        let (all, kernel) = times.entry(procedure).or_default();
+        *all += time;
+        *kernel += if in_kernel(procedure) { time } else { 0.0 };
+    }
+    for leaf in input.analysis.folded.iter().filter(|leaf| in_kernel(leaf.leaf)) {
+        times.entry(leaf.owner.procedure).or_default().1 += leaf.measures.running as f64;
+    }
+    let mut created = CreationWork::default();
+    for charge in &input.analysis.charges {
+        let Some(place) = input.paths.innermost(charge.path) else { continue };
+        let Some(&(all, kernel)) = times.get(&place.procedure).filter(|(all, _)| *all > 0.0) else {
+            continue;
+        };
+        if creators.contains(&input.program.threads[charge.thread.index()].process) {
+            let share = (kernel / all).min(1.0);
+            created.running += share * charge.measures.running as f64;
+            created.critical_cpu += share * charge.measures.critical_cpu as f64;
+            created.held += share * charge.measures.critical_elapsed as f64;
+        }
+    }
+    created
+}
+
+/// The work of each charge, and in which procedure.
+fn work<'a>(input: &'a ReportTables<'_>) -> impl Iterator<Item = (ProcedureId, f64)> + 'a {
+    let place = |charge: &'a longpole_metrics::Charge| Some((charge, input.paths.innermost(charge.path)?));
+    let charges = input.analysis.charges.iter().filter_map(place);
+    charges.map(|(charge, place)| (place.procedure, charge.measures.running as f64))
 }
 
 fn process(row: &NodeRow) -> Option<ProcessId> {
