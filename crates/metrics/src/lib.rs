@@ -125,6 +125,6 @@ pub use synchronisation::{CallPart, SiteCost, SynchronisationCost};
 pub use timer_check::TimerCheck;
 pub use waits::{
     Category, GroupId, Split, StepAction, StepId, StepShare, StepTable, ThreadGroup, Unwanted, WaitClass,
-    WaitClassKind, WaitClassSource, WaitStep, Waits,
+    WaitClassKind, WaitClassSource, WaitStep, Waits, service_threads,
 };
 pub use what_if::{ChangeSubject, PredictedGain, RecordedLengths, WhatIf, WorkChange, what_if};

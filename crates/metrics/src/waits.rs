@@ -67,7 +67,7 @@ use history::{History, OngoingWait, ReleaseAct, WaitRelease};
 use interpreters::InterpreterLocks;
 pub(crate) use limits::Limits;
 use merging::ClassMerging;
-use service_threads::service_threads;
+pub use service_threads::service_threads;
 use spare_waits::{SpareWaits, WaitPoint, is_for_work};
 pub use step::{Category, GroupId, StepAction, StepId, StepTable, ThreadGroup, WaitStep};
 pub use verdict::Unwanted;

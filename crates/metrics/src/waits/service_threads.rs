@@ -33,8 +33,9 @@ const NAMES: [&str; 21] = [
     "ZWorker",
 ];
 
-/// By thread: whether it is one of a runtime.
-pub(super) fn service_threads(program: &Program, paths: &Paths) -> Vec<bool> {
+/// By thread: whether it is one that a language's runtime has for itself.
+#[must_use]
+pub fn service_threads(program: &Program, paths: &Paths) -> Vec<bool> {
     let is_java = paths.procedures().iter().any(|procedure| procedure.module == VIRTUAL_MACHINE);
     let is_service = |name: &str| is_java && NAMES.iter().any(|known| name.starts_with(known));
     program.threads.iter().map(|thread| is_service(&thread.name)).collect()

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use longpole_event::{ProcessId, ThreadId};
-use longpole_metrics::{Measures, Node, PathWaitKind};
+use longpole_metrics::{Measures, Node, PathWaitKind, service_threads};
 use longpole_trace::{Cause, ProcedureId};
 
 use super::finding::rank_name;
@@ -63,13 +63,15 @@ fn only_process(input: &ReportTables<'_>, id: ProcedureId) -> Option<ProcessId> 
 /// Waits by cause (`None`: for a processor) and procedure: their time, and that of who works ([`PlacedWait::of_workers`]).
 pub(super) type WaitTimes = BTreeMap<(Option<Cause>, Option<ProcedureId>), (u64, f64)>;
 
-/// All waits of working threads, and those of any thread on the elapsed-weighted critical path.
+/// All waits of working threads, but for those that a runtime has for itself, and those of any thread on the elapsed-weighted critical path.
 ///
 /// What a charge has on that path beyond its CPU time is waiting; it is divided among the charge's
 /// causes as its waits are.
 pub(super) fn waits_of(input: &ReportTables<'_>) -> (WaitTimes, WaitTimes) {
     let (mut all, mut on_path) = (WaitTimes::new(), WaitTimes::new());
     let working = input.analysis.working_threads();
+    let services = service_threads(input.program, input.paths);
+    let tells = |thread: ThreadId| working.get(thread.index()) == Some(&true) && !services[thread.index()];
     let most = input.analysis.threads.iter().map(|states| states.running).max().unwrap_or(0).max(1);
     let add = |times: &mut WaitTimes, key, thread: ThreadId, time: u64| {
         let works = input.analysis.threads[thread.index()].running as f64 / most as f64;
@@ -81,7 +83,7 @@ pub(super) fn waits_of(input: &ReportTables<'_>) -> (WaitTimes, WaitTimes) {
         let measures = &charge.measures;
         let place = input.paths.innermost(charge.path).map(|place| place.procedure);
         for (cause, time) in causes(measures) {
-            if working.get(charge.thread.index()) == Some(&true) {
+            if tells(charge.thread) {
                 add(&mut all, (cause, place), charge.thread, time);
             }
         }

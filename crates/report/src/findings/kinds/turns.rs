@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 
 use longpole_event::ThreadId;
-use longpole_metrics::{ContendedObject, Node};
+use longpole_metrics::{ContendedObject, Contention, Node};
 use longpole_trace::{ObjectId, ObjectKind};
 
 use super::locks::{NamedLocks, gain_without_waits, locks};
@@ -70,10 +70,10 @@ fn named_objects(input: &ReportTables<'_>) -> Vec<NamedObject> {
     for (index, (object, contended)) in input.objects.all().iter().zip(&contention.objects).enumerate() {
         use ObjectKind::{Channel, Condition, Future, Pipe, Semaphore, Socket};
         let lets_go_on = matches!(object.kind, Channel | Condition | Future | Pipe | Semaphore | Socket);
-        if !lets_go_on || contended.waits() == 0 {
+        let first = ObjectId(index as u32);
+        if !lets_go_on || contended.waits() == 0 || is_of_virtual_machine(input, contention, first) {
             continue;
         }
-        let first = ObjectId(index as u32);
         let new =
             || NamedObject { first, kind: object.kind, all: Vec::new(), sum: ContendedObject::default() };
         let own = named.entry((object.kind, &object.name)).or_insert_with(new);
@@ -81,6 +81,17 @@ fn named_objects(input: &ReportTables<'_>) -> Vec<NamedObject> {
         own.sum.add(contended, input.analysis.elapsed);
     }
     named.into_values().collect()
+}
+
+/// Whether only Java's virtual machine waits for it, where it works for nobody: threads that it has for itself.
+fn is_of_virtual_machine(input: &ReportTables<'_>, contention: &Contention, object: ObjectId) -> bool {
+    let objects = [object];
+    let mut sites = sites(contention, &objects).peekable();
+    let is_in_it = |path| {
+        let place = input.paths.innermost(path);
+        place.is_some_and(|place| input.paths.procedure_named_by(place.procedure).module == "libjvm.so")
+    };
+    sites.peek().is_some() && sites.all(|(path, _)| is_in_it(path))
 }
 
 /// What those wait for who end the waits for it.
