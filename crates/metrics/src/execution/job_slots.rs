@@ -132,21 +132,33 @@ impl<'a> JobSlots<'a> {
 
     /// Lets parents that keep so many jobs alive wait for the end of any.
     pub fn into_plan(self, plan: &mut ExecutionPlan) {
+        let families = self.of_parent.values().filter_map(|events| Some((events, slot_waits(events)?)));
+        let families: Vec<(&Vec<ChildEvent>, Vec<bool>)> = families.collect();
+        if families.is_empty() {
+            return;
+        }
+        let reaped = self.reaped(families.iter().flat_map(|(events, _)| *events), plan);
         let mut changes = SlotChanges::default();
-        for events in self.of_parent.values() {
-            let Some(slots) = slot_waits(events) else { continue };
+        for (events, slots) in families {
             let of_any = NodeId(plan.nodes as u32);
             plan.nodes += 1;
-            changes.add(events, &slots, (of_any, &self.reaped(events, plan)));
+            changes.add(events, &slots, (of_any, &reaped));
         }
         changes.apply(plan);
     }
 
-    /// Nodes by which the parent saw ends: whose.
-    fn reaped(&self, events: &[ChildEvent], plan: &ExecutionPlan) -> FxHashMap<NodeId, ProcessId> {
+    /// Nodes by which parents saw ends: whose.
+    fn reaped<'e>(
+        &self,
+        events: impl Iterator<Item = &'e ChildEvent>,
+        plan: &ExecutionPlan,
+    ) -> FxHashMap<NodeId, ProcessId> {
         let node = |event: &ChildEvent| if let ChildEvent::Reap(node) = *event { Some(node) } else { None };
-        let nodes: FxHashSet<NodeId> = events.iter().filter_map(node).collect();
+        let nodes: FxHashSet<NodeId> = events.filter_map(node).collect();
         let mut reaped = FxHashMap::default();
+        if nodes.is_empty() {
+            return reaped;
+        }
         for (index, thread) in plan.threads.iter().enumerate().take(self.program.threads.len()) {
             let Some((child, _)) = self.first_of_child(ThreadId::from_index(index)) else { continue };
             let released = thread.steps.iter().rev().find_map(|step| match *step {
