@@ -41,6 +41,18 @@ pub(crate) fn kernel_time(input: &ReportTables<'_>) -> u64 {
         + leaves.map(|leaf| leaf.measures.cpu()).sum::<u64>()
 }
 
+/// Useful CPU time of each procedure in those that are folded into it for which this holds, nanoseconds.
+pub(crate) fn folded_work(
+    input: &ReportTables<'_>,
+    is_it: impl Fn(&FoldedLeaf) -> bool,
+) -> BTreeMap<ProcedureId, u64> {
+    let mut work = BTreeMap::new();
+    for leaf in input.analysis.folded.iter().filter(|leaf| is_it(leaf)) {
+        *work.entry(leaf.owner.procedure).or_default() += leaf.measures.running;
+    }
+    work
+}
+
 /// What was folded into a row: the leaves and their kinds of work as shares of the row's own, the largest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FoldedWork {

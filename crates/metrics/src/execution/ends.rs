@@ -26,7 +26,7 @@ use rustc_hash::FxHashSet;
 use super::plan::{ExecutionPlan, NodeId, PlanStep, SleepTime, ThreadPlan};
 
 /// CPU time that ending takes at most, nanoseconds.
-const ENDING: u64 = 1_000_000;
+pub(super) const ENDING: u64 = 1_000_000;
 /// A thread works for a good part of its life from one part in so many on.
 const GOOD_PART: u64 = 5;
 /// A thread in the background works for less than one part in so many of its life.

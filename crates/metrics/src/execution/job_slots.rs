@@ -17,10 +17,8 @@ use longpole_event::{ProcessId, ThreadId};
 use longpole_trace::{Cause, ObjectId, ObjectKind, Objects, Program, State};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::ends::ENDING;
 use super::plan::{ExecutionPlan, NodeId, PlanStep};
-
-/// CPU time that ending takes at most, nanoseconds.
-const ENDING: u64 = 1_000_000;
 
 /// What happens to the children of one process.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use longpole_event::{ProcessId, ThreadId};
 use longpole_metrics::{Measures, Node, PathWaitKind, service_threads};
-use longpole_trace::{Cause, ProcedureId};
+use longpole_trace::{Cause, Object, ProcedureId};
 
 use super::finding::rank_name;
 use super::sentence::{Sentence, sentence};
@@ -43,6 +43,16 @@ impl PlacedWait {
             return sentence!["process ", rank_name(input, process)];
         }
         Sentence::name(input, Node::Procedure(id))
+    }
+
+    /// What is waited for there, and how often.
+    pub(crate) fn objects<'a>(&self, input: &'a ReportTables<'_>) -> impl Iterator<Item = (&'a Object, u64)> {
+        let place = self.place;
+        let sites = input.input().details.contention.iter().flat_map(|contention| &contention.sites);
+        let is_there = move |path| input.paths.innermost(path).map(|place| place.procedure) == place;
+        sites
+            .filter(move |&(&(_, path), _)| is_there(path))
+            .map(|(&(id, _), &count)| (input.objects.get(id), count))
     }
 
     /// The wait as what is waited for, and where.

@@ -29,6 +29,11 @@ impl WorkByProcedure {
         self.0.iter().map(|(&procedure, threads)| (procedure, threads))
     }
 
+    /// Of the procedure, by all threads.
+    pub(super) fn total(&self, procedure: ProcedureId) -> u64 {
+        self.0.get(&procedure).map_or(0, |threads| threads.values().sum())
+    }
+
     /// Whether one thread does nearly all of what threads do in the procedure.
     pub(super) fn is_of_one_thread(&self, procedure: ProcedureId) -> bool {
         self.0.get(&procedure).is_some_and(|threads| largest_share(threads) >= ONE_THREAD)

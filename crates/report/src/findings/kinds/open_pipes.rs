@@ -27,14 +27,7 @@ pub(crate) static KIND: FindingKind = FindingKind {
 
 /// Whether threads wait at this place for a pipe of which only one end is recorded.
 pub(super) fn is_open(input: &ReportTables<'_>, wait: &PlacedWait) -> bool {
-    let Some(contention) = input.input().details.contention.as_ref().filter(|_| wait.cause == Cause::Pipe)
-    else {
-        return false;
-    };
-    contention.sites.keys().any(|&(id, path)| {
-        let place = input.paths.innermost(path).map(|place| place.procedure);
-        place == wait.place && input.objects.get(id).has_open_end()
-    })
+    wait.cause == Cause::Pipe && wait.objects(input).any(|(object, _)| object.has_open_end())
 }
 
 fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {

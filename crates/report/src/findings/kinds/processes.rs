@@ -9,9 +9,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use longpole_event::ProcessId;
-use longpole_metrics::{By, Measures, Node, NodeRow, standard_error};
-use longpole_trace::{Folding, Procedure, ProcedureId};
+use longpole_event::{ProcessId, ThreadId};
+use longpole_metrics::{By, Node, NodeRow, standard_error};
+use longpole_trace::{Folding, ProcedureId};
 
 use super::work;
 use crate::findings::finding::{
@@ -23,7 +23,7 @@ use crate::findings::sentence::{Sentence, ShareInWords, TimeInWords, sentence};
 use crate::findings::threshold::{
     COARSE, EQUAL_PROCESS, FEWEST_OF_ROW, MOSTLY_FOLDED, ONE_PROCEDURE, PROCESS, WHOLE_RUN,
 };
-use crate::folded::FoldedWork;
+use crate::folded::folded_work;
 use crate::input::ReportTables;
 use crate::quantity::percent;
 
@@ -54,7 +54,7 @@ fn finding(basis: &FindingBasis<'_, '_>, row: &NodeRow) -> Option<Finding> {
     if process.rank.is_some() || !is_part || share * facts.cpu_samples < FEWEST_OF_ROW {
         return None;
     }
-    let times = times_of_procedures(input, id);
+    let times = times_of_procedures(basis, id);
     let named = times.iter().filter(|(id, _)| is_named(input, Node::Procedure(**id)));
     let largest = named.map(|(&id, &time)| (id, time)).max_by_key(|&(id, time)| (time, Reverse(id)));
     if largest.is_some_and(|(_, time)| percent(time as f64, own.running as f64) >= ONE_PROCEDURE) {
@@ -72,9 +72,7 @@ fn finding(basis: &FindingBasis<'_, '_>, row: &NodeRow) -> Option<Finding> {
     let most = bounds.without(own.running as f64).min(present as f64).min(path).max(gain);
     let range = range.at_most(most).or_at_least(executed.gain.least.free, &executed);
     let subject = FindingSubject::Process(id);
-    let is_of_python = input.paths.procedures().iter().any(Procedure::passes_work);
-    let passes = is_of_python && passes_work(input, &times);
-    let advice = if passes { Advice::PassMore } else { Advice::Shorten };
+    let advice = if passes_work(basis, &times) { Advice::PassMore } else { Advice::Shorten };
     let found = Finding::advised(basis, (&KIND, Limit::Work), subject, (advice, range), false)?;
     Some(found.predicted_by(Prediction::Execution).with(evidence(basis, row, largest)))
 }
@@ -117,26 +115,22 @@ fn has_equals(input: &ReportTables<'_>, row: &NodeRow, id: ProcessId) -> bool {
 }
 
 /// How long the process works in each procedure, nanoseconds.
-fn times_of_procedures(input: &ReportTables<'_>, id: ProcessId) -> BTreeMap<ProcedureId, u64> {
-    let mut times: BTreeMap<ProcedureId, u64> = BTreeMap::new();
-    let is_its = |thread: longpole_event::ThreadId| input.program.threads[thread.index()].process == id;
-    for charge in input.analysis.charges.iter().filter(|charge| is_its(charge.thread)) {
-        if let Some(place) = input.paths.innermost(charge.path) {
-            *times.entry(place.procedure).or_default() += charge.measures.running;
-        }
-    }
-    times
+fn times_of_procedures(basis: &FindingBasis<'_, '_>, id: ProcessId) -> BTreeMap<ProcedureId, u64> {
+    let threads = &basis.input.program.threads;
+    let of_process = |(procedure, work): (ProcedureId, &BTreeMap<ThreadId, u64>)| {
+        let own = work.iter().filter(|(thread, _)| threads[thread.index()].process == id);
+        (procedure, own.map(|(_, time)| time).sum())
+    };
+    basis.work.iter().map(of_process).filter(|&(_, time)| time > 0).collect()
 }
 
 /// Whether most of what a process does, by its procedures, is handing work and results to others.
-fn passes_work(input: &ReportTables<'_>, times: &BTreeMap<ProcedureId, u64>) -> bool {
-    let running = |measures: &Measures| measures.running as f64;
-    let rows = input.rows(By::Procedure);
-    let own = |node: Node| rows.iter().find(|row| row.node == node).map_or(0.0, |row| running(&row.own));
+fn passes_work(basis: &FindingBasis<'_, '_>, times: &BTreeMap<ProcedureId, u64>) -> bool {
+    let folded = folded_work(basis.input, |leaf| leaf.action == Some(Folding::PASSING));
     let passes = |id: ProcedureId| {
-        let node = Node::Procedure(id);
-        input.paths.procedure_named_by(id).passes_work()
-            || FoldedWork::of(input, node, own(node), &running).is_mostly(Folding::PASSING)
+        let passing = folded.get(&id).copied().unwrap_or(0) as f64;
+        basis.input.paths.procedure_named_by(id).passes_work()
+            || percent(passing, basis.work.total(id) as f64) >= MOSTLY_FOLDED
     };
     let passing: u64 = times.iter().filter(|(id, _)| passes(**id)).map(|(_, time)| time).sum();
     percent(passing as f64, times.values().sum::<u64>() as f64) >= MOSTLY_FOLDED

@@ -30,22 +30,18 @@ pub(crate) static KIND: FindingKind = FindingKind {
 
 /// The services for which threads wait at this place, those of most waits first.
 pub(super) fn services(input: &ReportTables<'_>, wait: &PlacedWait) -> Vec<String> {
-    let Some(contention) = input.input().details.contention.as_ref().filter(|_| wait.cause == Cause::Socket)
-    else {
+    if wait.cause != Cause::Socket {
         return Vec::new();
-    };
-    let mut waits: BTreeMap<String, u64> = BTreeMap::new();
-    for (&(id, path), count) in &contention.sites {
-        let place = input.paths.innermost(path).map(|place| place.procedure);
-        if place == wait.place
-            && let Some(service) = input.objects.get(id).service()
-        {
-            *waits.entry(service.to_owned()).or_default() += count;
+    }
+    let mut waits: BTreeMap<&str, u64> = BTreeMap::new();
+    for (object, count) in wait.objects(input) {
+        if let Some(service) = object.service() {
+            *waits.entry(service).or_default() += count;
         }
     }
     let mut waits = Vec::from_iter(waits);
     waits.sort_by(|(a, x), (b, y)| y.cmp(x).then_with(|| a.cmp(b)));
-    waits.into_iter().map(|(service, _)| service).collect()
+    waits.into_iter().map(|(service, _)| service.to_owned()).collect()
 }
 
 fn find(basis: &FindingBasis<'_, '_>) -> Vec<Finding> {

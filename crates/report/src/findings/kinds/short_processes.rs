@@ -23,6 +23,7 @@ use crate::findings::process_lives::{ProcessLife, lives};
 use crate::findings::sentence::{Sentence, TimeInWords, sentence};
 use crate::findings::threshold::{MANY_PROCESSES, MODEL_ERROR, SHORT_LIFE, SHORT_WORK};
 use crate::findings::work_answer;
+use crate::folded::folded_work;
 use crate::input::ReportTables;
 use crate::quantity::count_of;
 
@@ -64,7 +65,7 @@ fn finding(basis: &FindingBasis<'_, '_>) -> Option<Finding> {
         return None;
     }
     let sum = |of: fn(&NodeRow) -> u64| short.iter().map(|row| of(row)).sum::<u64>() as f64;
-    let created = creation(input, &short);
+    let created = creation(basis, &short);
     let held = sum(|row| row.own.critical_elapsed) + created.held;
     let most = bounds
         .without(sum(|row| row.own.running) + created.running)
@@ -87,41 +88,30 @@ struct CreationWork {
 }
 
 /// That of the processes which created these: the kernel's part of each of their procedures.
-fn creation(input: &ReportTables<'_>, short: &[&NodeRow]) -> CreationWork {
+fn creation(basis: &FindingBasis<'_, '_>, short: &[&NodeRow]) -> CreationWork {
+    let input = basis.input;
     let ids: BTreeSet<ProcessId> = short.iter().filter_map(|row| process(row)).collect();
     let parents = ids.iter().filter_map(|id| input.program.processes[id.index()].parent);
     let creators: BTreeSet<ProcessId> = parents.filter(|parent| !ids.contains(parent)).collect();
     let in_kernel = |procedure| input.paths.procedure_named_by(procedure).module == "[kernel]";
-    let mut times: BTreeMap<ProcedureId, (f64, f64)> = BTreeMap::new();
-    for (procedure, time) in work(input) {
-        let (all, kernel) = times.entry(procedure).or_default();
-        *all += time;
-        *kernel += if in_kernel(procedure) { time } else { 0.0 };
-    }
-    for leaf in input.analysis.folded.iter().filter(|leaf| in_kernel(leaf.leaf)) {
-        times.entry(leaf.owner.procedure).or_default().1 += leaf.measures.running as f64;
-    }
+    let folded = folded_work(input, |leaf| in_kernel(leaf.leaf));
+    let kernel_share = |procedure: ProcedureId| match basis.work.total(procedure) {
+        0 => 0.0,
+        _ if in_kernel(procedure) => 1.0,
+        all => (folded.get(&procedure).copied().unwrap_or(0) as f64 / all as f64).min(1.0),
+    };
     let mut created = CreationWork::default();
     for charge in &input.analysis.charges {
-        let Some(place) = input.paths.innermost(charge.path) else { continue };
-        let Some(&(all, kernel)) = times.get(&place.procedure).filter(|(all, _)| *all > 0.0) else {
-            continue;
-        };
-        if creators.contains(&input.program.threads[charge.thread.index()].process) {
-            let share = (kernel / all).min(1.0);
+        if creators.contains(&input.program.threads[charge.thread.index()].process)
+            && let Some(place) = input.paths.innermost(charge.path)
+        {
+            let share = kernel_share(place.procedure);
             created.running += share * charge.measures.running as f64;
             created.critical_cpu += share * charge.measures.critical_cpu as f64;
             created.held += share * charge.measures.critical_elapsed as f64;
         }
     }
     created
-}
-
-/// The work of each charge, and in which procedure.
-fn work<'a>(input: &'a ReportTables<'_>) -> impl Iterator<Item = (ProcedureId, f64)> + 'a {
-    let place = |charge: &'a longpole_metrics::Charge| Some((charge, input.paths.innermost(charge.path)?));
-    let charges = input.analysis.charges.iter().filter_map(place);
-    charges.map(|(charge, place)| (place.procedure, charge.measures.running as f64))
 }
 
 fn process(row: &NodeRow) -> Option<ProcessId> {
